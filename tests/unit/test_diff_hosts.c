@@ -13,13 +13,14 @@
 
 #include "tests/unit/diff_fleet.h"
 
-#define SECOND	  1000000000ull
-#define START_S	  1700000400ull
-#define MINUTES	  15
-#define LINE	  "java;a.B.run_[j];a.B.work_[j] 7\n"
-#define FLEETS	  3
-#define REPLICAS  3 /* of each side */
-#define ROLL_OUTS 5
+#define SECOND	   1000000000ull
+#define START_S	   1700000400ull
+#define MINUTES	   15
+#define LINE	   "java;a.B.run_[j];a.B.work_[j] 7\n"
+#define FLEETS	   3
+#define BLOCKS_MIN 8
+#define REPLICAS   3 /* of each side */
+#define ROLL_OUTS  5
 
 /* ---- reading ---- */
 
@@ -210,7 +211,8 @@ static void hosts_that_differ_much_are_no_change(void **state)
 
 /* ---- replicas ---- */
 
-static void make_replicas(struct sim *sim, const struct sim_effect *effect, struct diff_hosts *out)
+static void make_replicas(struct sim *sim, const struct sim_effect *effect, size_t blocks_min,
+			  struct diff_hosts *out)
 {
 	*out = (struct diff_hosts){ .cnt = REPLICAS };
 	out->items = calloc(REPLICAS, sizeof(*out->items));
@@ -220,7 +222,7 @@ static void make_replicas(struct sim *sim, const struct sim_effect *effect, stru
 			sim_short(sim, SIM_SHORT_FIRST * SIM_BLOCK_S, effect, effect != NULL);
 		assert_non_null(out->items[i].loaded.side);
 	}
-	assert_int_equal(diff_hosts_measure(SIM_ITEMS, 8, out), 0);
+	assert_int_equal(diff_hosts_measure(SIM_ITEMS, blocks_min, out), 0);
 }
 
 /* A deployment: alarms are wanted, and there are no earlier days. */
@@ -233,8 +235,8 @@ static struct diff_result *compare_replicas(struct sim *sim, const struct sim_ef
 	struct diff_result *result = NULL;
 
 	options.alarm_without_history = true;
-	make_replicas(sim, NULL, &before);
-	make_replicas(sim, effect, &after);
+	make_replicas(sim, NULL, BLOCKS_MIN, &before);
+	make_replicas(sim, effect, BLOCKS_MIN, &after);
 	assert_int_equal(diff_replicas_history(&before, &after, &history), 0);
 	assert_int_equal(history.set_cnt, 2 * REPLICAS);
 	/* One against two others varies 3/2 times as much as one alone, three against three 2/3 times. */
@@ -276,6 +278,27 @@ static void what_one_jvm_compiled_otherwise_is_no_change(void **state)
 	assert_true(guessed > 0); /* or this shows nothing */
 }
 
+/* Earlier days are asked then. */
+static void replicas_that_all_lived_too_short_calibrate_nothing(void **state)
+{
+	static struct sim sim;
+	const struct sim_config config = { .cores = 4, .frequency_hz = 99, .seed = 55 };
+
+	(void)state;
+	sim_init(&sim, &config);
+	for (int short_side = 0; short_side < 2; short_side++) {
+		struct diff_hosts before, after;
+		struct diff_history history;
+
+		make_replicas(&sim, NULL, short_side == 0 ? SIZE_MAX : BLOCKS_MIN, &before);
+		make_replicas(&sim, NULL, short_side == 1 ? SIZE_MAX : BLOCKS_MIN, &after);
+		assert_int_equal(diff_replicas_history(&before, &after, &history), 0);
+		assert_int_equal(history.set_cnt, 0);
+		diff_hosts_release(&before);
+		diff_hosts_release(&after);
+	}
+}
+
 static void a_quarter_more_is_found_beside_what_jvms_differ_by(void **state)
 {
 	static struct sim sim;
@@ -304,6 +327,7 @@ int main(void)
 		cmocka_unit_test(one_host_with_a_tenth_more_is_found_and_no_other),
 		cmocka_unit_test(hosts_that_differ_much_are_no_change),
 		cmocka_unit_test(what_one_jvm_compiled_otherwise_is_no_change),
+		cmocka_unit_test(replicas_that_all_lived_too_short_calibrate_nothing),
 		cmocka_unit_test(a_quarter_more_is_found_beside_what_jvms_differ_by),
 	};
 

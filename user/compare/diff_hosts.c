@@ -275,29 +275,37 @@ static void add_sets(const struct diff_hosts *hosts, size_t replicas, struct dif
 	}
 }
 
+/* Of n replicas one against the mean of the others varies so many times as much as one alone. */
+static double one_against_others(size_t n)
+{
+	return n > 1 ? (double)n / (double)(n - 1) : 0;
+}
+
 int diff_replicas_history(struct diff_hosts *before, const struct diff_hosts *after,
 			  struct diff_history *out)
 {
-	double a = (double)count_with_blocks(before), b = (double)count_with_blocks(after);
+	size_t a = count_with_blocks(before), b = count_with_blocks(after);
 	size_t from_before;
 
 	*out = (struct diff_history){ .kind = DIFF_HISTORY_REPLICAS };
+	/* What a side is the mean of is not known where each of its replicas lived too short. */
+	if (!a || !b)
+		return 0;
 	free(before->sets);
 	before->sets = calloc(before->cnt + after->cnt + 1, sizeof(*before->sets));
 	if (!before->sets)
 		return -ENOMEM;
 	out->sets = before->sets;
-	add_sets(before, (size_t)a, before->sets, &out->set_cnt);
+	add_sets(before, a, before->sets, &out->set_cnt);
 	from_before = out->set_cnt;
-	add_sets(after, (size_t)b, before->sets, &out->set_cnt);
+	add_sets(after, b, before->sets, &out->set_cnt);
 	if (!out->set_cnt)
 		return 0;
 
-	/* Of n replicas one against the mean of the others varies n / (n - 1) times as much as one alone. */
-	double one = (double)from_before * (a > 1 ? a / (a - 1) : 0) +
-		     (double)(out->set_cnt - from_before) * (b > 1 ? b / (b - 1) : 0);
+	double one = (double)from_before * one_against_others(a) +
+		     (double)(out->set_cnt - from_before) * one_against_others(b);
 
-	out->averaging = (1 / a + 1 / b) / (one / (double)out->set_cnt);
+	out->averaging = (1 / (double)a + 1 / (double)b) / (one / (double)out->set_cnt);
 	return 0;
 }
 
