@@ -290,6 +290,35 @@ static void threads_have_their_stacks_and_can_be_selected(void **state)
 	thread_counts__free(counts);
 }
 
+static void of_a_thread_only_its_own_waiting_for_work_is_told(void **state)
+{
+	const struct selection pool = { .thread = "pool-*" };
+	struct top_model *model = top_model__new(&pool, TOP_SPAN_LIVE);
+	struct thread_counts *counts = thread_counts__new(0);
+	__cleanup_strbuf struct strbuf code = STRBUF_INIT;
+	struct window waits = top_window(7, "shop", 0, 100), host = top_window(0, NULL, 0, 100);
+	struct top_rows rows;
+
+	(void)state;
+	assert_int_equal(thread_counts__add(counts, 0, "pool-#", 6, 50), 0);
+	assert_int_equal(thread_counts__add(counts, 1, "pool-#", 6, 10), 0);
+	assert_int_equal(thread_counts__add(counts, 1, "GC Thread#", 10, 40), 0);
+	assert_int_equal(thread_counts__encode(counts, NULL, &code), 0);
+	waits.event = host.event = EVENT_OFF_CPU;
+	waits.period = host.period = S / 10;
+	waits.threads = (const uint8_t *)code.data;
+	waits.threads_len = code.len;
+	top_add(model, &waits, "java;a;futex_[k] 50\njava;[idle];b 50\n");
+	top_add(model, &host, "");
+	rows = rows_of(model, EVENT_OFF_CPU);
+	assert_int_equal(rows.cnt, 1);
+	assert_int_equal(rows.items[0].samples, 50);
+	assert_int_equal(rows.host.waits_for_work, 10);
+	top_rows_release(&rows);
+	thread_counts__free(counts);
+	top_model__free(model);
+}
+
 static void other_events_have_rates_and_shares_of_their_own(void **state)
 {
 	struct top_model *model = top_two_rows();
@@ -518,6 +547,7 @@ int main(void)
 		cmocka_unit_test(rows_are_containers_of_a_pod_and_names_of_other_processes),
 		cmocka_unit_test(a_selection_leaves_others_out_but_the_host_is_whole),
 		cmocka_unit_test(threads_have_their_stacks_and_can_be_selected),
+		cmocka_unit_test(of_a_thread_only_its_own_waiting_for_work_is_told),
 		cmocka_unit_test(other_events_have_rates_and_shares_of_their_own),
 		cmocka_unit_test(waiting_is_threads_and_a_share_of_all_that_wait),
 		cmocka_unit_test(losses_and_the_reason_of_missing_names_are_told),

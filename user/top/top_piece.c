@@ -165,15 +165,12 @@ struct adding {
 };
 
 /* The stack of one thread. 0 or -ENOMEM. */
-static int add_stack(struct adding *adding, const char *stack, size_t len,
-		     const struct thread_part *part)
+static int add_stack(struct adding *adding, const char *stack, size_t len, const char *thread,
+		     uint64_t count)
 {
-	const char *thread = part->name ? part->name : THREAD_NAME_UNKNOWN;
 	struct strbuf *out = &adding->stack;
 	int err;
 
-	if (!selection_takes_thread(adding->selection, thread))
-		return 0;
 	strbuf_clear(out);
 	err = stack_text_append(out, thread, FRAME_KIND_NATIVE);
 	if (err)
@@ -183,7 +180,7 @@ static int add_stack(struct adding *adding, const char *stack, size_t len,
 	if (strbuf_error(out))
 		return -ENOMEM;
 	merge_tiers(out->data, out->len);
-	return profile__add(adding->stacks, out->data, out->len, part->count);
+	return profile__add(adding->stacks, out->data, out->len, count);
 }
 
 static int add_line(struct adding *adding, const char *line, size_t len)
@@ -192,21 +189,26 @@ static int add_line(struct adding *adding, const char *line, size_t len)
 	struct stack_frame leaf;
 	size_t stack_len;
 	uint64_t count;
-	bool is_wanted;
+	bool is_wanted, is_for_work;
 	int err = 0;
 
 	if (!folded_line_split(line, len, &stack_len, &count) ||
 	    !stack_text_leaf(line, stack_len, &leaf))
 		return 0;
 	is_wanted = select_kind_matches(adding->selection->kind, leaf.kind);
-	if (is_wanted && adding->is_of_waits &&
-	    waiting_place_of(line, stack_len) != WAITING_PLACE_CNT) {
-		adding->waits_for_work += count;
-		is_wanted = false;
-	}
+	is_for_work = is_wanted && adding->is_of_waits &&
+		      waiting_place_of(line, stack_len) != WAITING_PLACE_CNT;
 	thread_reader_line(&adding->threads, count);
-	while (!err && is_wanted && thread_reader_next(&adding->threads, &part))
-		err = add_stack(adding, line, stack_len, &part);
+	while (!err && is_wanted && thread_reader_next(&adding->threads, &part)) {
+		const char *thread = part.name ? part.name : THREAD_NAME_UNKNOWN;
+
+		if (!selection_takes_thread(adding->selection, thread))
+			continue;
+		if (is_for_work)
+			adding->waits_for_work += part.count;
+		else
+			err = add_stack(adding, line, stack_len, thread, part.count);
+	}
 	return err;
 }
 
