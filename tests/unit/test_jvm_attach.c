@@ -25,6 +25,7 @@
 #include "tests/unit/no_sandbox.h"
 #include "user/collect/attach/jvm_attach_talk.h"
 #include "user/collect/attach/jvm_attach_tmp.h"
+#include "user/collect/naming/jvm_ask.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
@@ -530,17 +531,28 @@ static void jvm_talk_ends_well_or_says_why_with_every_jvm(void **state)
 	}
 }
 
+/* As a JVM without CPU for a while: what is asked of it ends in time, before it has seen the trigger. */
+static void start_without_an_answer(struct fake_jvm *jvm, enum fake_kind kind)
+{
+	fake_start(jvm, kind, SHORT_WAIT_MS);
+	assert_int_equal(jvm_talk_request_map(&jvm->talk), JVM_ATTACH_TIMEOUT);
+	assert_true(exists(&jvm->tree, TRIGGER_NAME));
+}
+
+static void end_trigger_within(struct fake_jvm *jvm, uint32_t wait_ms)
+{
+	jvm->talk.deadline_ns = clock_monotonic_ns() + wait_ms * CLOCK_NS_PER_MS;
+	jvm_talk_end_trigger(&jvm->talk);
+}
+
 /* With no CPU for two seconds; without the trigger it would print a thread dump. */
 static void jvm_talk_leaves_the_trigger_to_a_jvm_that_is_late(void **state)
 {
 	struct fake_jvm jvm;
 
 	(void)state;
-	fake_start(&jvm, FAKE_LATE, SHORT_WAIT_MS);
-	assert_int_equal(jvm_talk_request_map(&jvm.talk), JVM_ATTACH_TIMEOUT);
-	assert_true(exists(&jvm.tree, TRIGGER_NAME));
-	jvm.talk.deadline_ns = clock_monotonic_ns() + LONG_WAIT_MS * CLOCK_NS_PER_MS;
-	jvm_talk_end_trigger(&jvm.talk);
+	start_without_an_answer(&jvm, FAKE_LATE);
+	end_trigger_within(&jvm, LONG_WAIT_MS);
 	assert_true(exists(&jvm.tree, SOCKET_NAME));
 	assert_false(exists(&jvm.tree, TRIGGER_NAME));
 	fake_stop(&jvm);
@@ -551,14 +563,11 @@ static void jvm_talk_takes_the_trigger_back_when_the_jvm_has_ended(void **state)
 	struct fake_jvm jvm;
 
 	(void)state;
-	fake_start(&jvm, FAKE_DEAF, SHORT_WAIT_MS);
-	assert_int_equal(jvm_talk_request_map(&jvm.talk), JVM_ATTACH_TIMEOUT);
-	jvm.talk.deadline_ns = clock_monotonic_ns() + SHORT_WAIT_MS * CLOCK_NS_PER_MS;
-	jvm_talk_end_trigger(&jvm.talk);
+	start_without_an_answer(&jvm, FAKE_DEAF);
+	end_trigger_within(&jvm, SHORT_WAIT_MS);
 	assert_true(exists(&jvm.tree, TRIGGER_NAME));
 	assert_int_equal(kill(jvm.pid, SIGKILL), 0);
-	jvm.talk.deadline_ns = clock_monotonic_ns() + LONG_WAIT_MS * CLOCK_NS_PER_MS;
-	jvm_talk_end_trigger(&jvm.talk);
+	end_trigger_within(&jvm, LONG_WAIT_MS);
 	assert_false(exists(&jvm.tree, TRIGGER_NAME));
 	fake_stop(&jvm);
 }
@@ -691,6 +700,16 @@ static void jvm_attach_reports_a_jvm_that_is_gone(void **state)
 	}
 }
 
+/* Such a number could only be of a namer that is no longer its own master. */
+static void jvm_ask_refuses_a_job_that_nobody_gives(void **state)
+{
+	struct launcher_child child;
+
+	(void)state;
+	memset(&child, 0xff, sizeof(child));
+	assert_int_equal(jvm_ask_child_main(&child), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -709,6 +728,7 @@ int main(void)
 		cmocka_unit_test(jvm_talk_with_a_socket_nobody_listens_on_is_refused),
 		cmocka_unit_test(jvm_attach_looks_and_leaves_nothing_open),
 		cmocka_unit_test(jvm_attach_reports_a_jvm_that_is_gone),
+		cmocka_unit_test(jvm_ask_refuses_a_job_that_nobody_gives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,8 +299,7 @@ int jvm_attach_main(const struct jvm_attach_job *job, int report_fd)
 	};
 	__cleanup_fd int pid_fd = pidfd_open(job->pid);
 	const struct child_task task = {
-		.run = (unsigned int)job->removes < ARRAY_SIZE(runs) ? runs[job->removes] :
-								       run_remove_map,
+		.run = runs[job->removes],
 		.request = &request,
 		.pid_fd = pid_fd,
 		.feature = job->feature,

@@ -49,6 +49,7 @@ enum jvm_attach_removes {
 	JVM_ATTACH_REMOVES_NOTHING = 0,
 	JVM_ATTACH_REMOVES_MAP = 1,
 	JVM_ATTACH_REMOVES_TRIGGER = 2, /* when the JVM has seen it, or has ended */
+	JVM_ATTACH_REMOVES_CNT = 3,
 };
 
 struct jvm_attach_job {

@@ -135,7 +135,11 @@ int jvm_ask_child_main(const struct launcher_child *child)
 		.kept = kept,
 		.kept_cnt = ARRAY_SIZE(kept),
 	};
-	int err = child_process_become(&options);
+	int err;
 
+	/* The launcher hands on what a namer wrote, which reads strangers' memory. */
+	if (numbers[JOB_REMOVES] >= JVM_ATTACH_REMOVES_CNT)
+		return -EINVAL;
+	err = child_process_become(&options);
 	return err ? err : jvm_attach_main(&job, report_fd);
 }
