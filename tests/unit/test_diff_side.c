@@ -125,9 +125,17 @@ static void blocks_are_short_only_for_short_sides(void **state)
 	assert_int_equal(diff_side_block_length_ns(4 * 3600 * SECOND - 1), 300 * SECOND);
 	assert_int_equal(diff_side_block_length_ns(4 * 3600 * SECOND), 900 * SECOND);
 	assert_int_equal(diff_side_block_length_ns(UINT64_MAX), 900 * SECOND);
-	assert_int_equal(diff_side_block_above_ns(60 * SECOND), 300 * SECOND);
-	assert_int_equal(diff_side_block_above_ns(300 * SECOND), 900 * SECOND);
-	assert_int_equal(diff_side_block_above_ns(900 * SECOND), 900 * SECOND);
+}
+
+static void blocks_are_no_longer_than_fits_and_no_shorter_than_windows(void **state)
+{
+	(void)state;
+	assert_int_equal(diff_side_block_fitting_ns(900 * SECOND, 600 * SECOND), 60 * SECOND);
+	assert_int_equal(diff_side_block_fitting_ns(60 * SECOND, 4 * 3600 * SECOND), 60 * SECOND);
+	assert_int_equal(diff_side_block_holding_ns(60 * SECOND, 90 * SECOND), 60 * SECOND);
+	assert_int_equal(diff_side_block_holding_ns(60 * SECOND, 90 * SECOND + 1), 300 * SECOND);
+	assert_int_equal(diff_side_block_holding_ns(300 * SECOND, 600 * SECOND), 900 * SECOND);
+	assert_int_equal(diff_side_block_holding_ns(900 * SECOND, UINT64_MAX), 900 * SECOND);
 }
 
 static void counts_by_item_are_those_of_compared_blocks(void **state)
@@ -226,6 +234,7 @@ int main(void)
 		cmocka_unit_test(counts_saturate),
 		cmocka_unit_test(nonsense_is_refused_and_changes_nothing),
 		cmocka_unit_test(blocks_are_short_only_for_short_sides),
+		cmocka_unit_test(blocks_are_no_longer_than_fits_and_no_shorter_than_windows),
 		cmocka_unit_test(counts_by_item_are_those_of_compared_blocks),
 	};
 

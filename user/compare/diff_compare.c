@@ -131,16 +131,14 @@ int diff_compare_load(struct store_source *reader, const struct diff_cmd_options
 	if (err || is_given || !diff_side__block_count(compare->before.side) ||
 	    !diff_side__block_count(compare->after.side))
 		return err;
-	/* An hour or a day was asked for, and less was recorded: shorter blocks. */
-	block_ns =
-		min_u64(diff_side_block_length_ns(shorter_loaded_ns(compare)), compare->block_ns);
-	err = load_again(reader, options, block_ns, compare);
-	/*
-	 * Old days are kept in windows of five minutes, and --window may be long: a block is no shorter than they
-	 * are, which is seen once they are not merged for longer ones. Half a window more is one that ends late.
-	 */
-	if (!err && longest_window_ns(compare) > block_ns + block_ns / 2)
-		err = load_again(reader, options, diff_side_block_above_ns(block_ns), compare);
+	err = load_again(reader, options,
+			 diff_side_block_fitting_ns(compare->block_ns, shorter_loaded_ns(compare)),
+			 compare);
+	if (!err)
+		err = load_again(reader, options,
+				 diff_side_block_holding_ns(compare->block_ns,
+							    longest_window_ns(compare)),
+				 compare);
 	return err;
 }
 
@@ -255,6 +253,20 @@ static int note_times(struct store_source *reader, const struct diff_cmd_options
 
 /* ---- result ---- */
 
+static int load_parts(struct store_source *reader, const struct diff_load *what,
+		      enum diff_hosts_unit unit, struct cmd_store_damage *damage,
+		      struct diff_compare *compare, struct diff_hosts *out)
+{
+	struct diff_load each = *what;
+	uint32_t item_cnt;
+	int err;
+
+	each.wants_streams = false;
+	err = diff_hosts_load(reader, &each, unit, compare->catalog, damage, out);
+	(void)diff_catalog__items(compare->catalog, &item_cnt);
+	return err ? err : diff_hosts_measure(item_cnt, compare->statistics.blocks_min, out);
+}
+
 /*
  * Groups of different hosts: what the hosts of the side before differ by although they run the same tells more
  * than earlier days.
@@ -262,35 +274,14 @@ static int note_times(struct store_source *reader, const struct diff_cmd_options
 static int load_hosts(struct store_source *reader, const struct diff_load *what,
 		      struct diff_compare *compare, double averaging)
 {
-	struct diff_load each = *what;
-	uint32_t item_cnt;
-	int err;
+	int err = load_parts(reader, what, DIFF_HOSTS_BY_HOST, &compare->damage, compare,
+			     &compare->hosts);
 
-	each.wants_streams = false;
-	err = diff_hosts_load(reader, &each, DIFF_HOSTS_BY_HOST, compare->catalog, &compare->damage,
-			      &compare->hosts);
-	(void)diff_catalog__items(compare->catalog, &item_cnt);
-	if (!err)
-		err = diff_hosts_measure(item_cnt, compare->statistics.blocks_min, &compare->hosts);
 	if (err)
 		return err;
 	compare->past.history = diff_hosts_history(&compare->hosts, SIZE_MAX);
 	compare->past.history.averaging = averaging;
 	return 0;
-}
-
-static int load_replicas_of(struct store_source *reader, const struct diff_load *what,
-			    struct diff_compare *compare, struct diff_hosts *out)
-{
-	struct cmd_store_damage said = { .cnt = SIZE_MAX / 2 };
-	struct diff_load each = *what;
-	uint32_t item_cnt;
-	int err;
-
-	each.wants_streams = false;
-	err = diff_hosts_load(reader, &each, DIFF_HOSTS_BY_REPLICA, compare->catalog, &said, out);
-	(void)diff_catalog__items(compare->catalog, &item_cnt);
-	return err ? err : diff_hosts_measure(item_cnt, compare->statistics.blocks_min, out);
 }
 
 /*
@@ -302,6 +293,7 @@ static int load_replicas(struct store_source *reader, const struct diff_cmd_opti
 {
 	struct diff_load before = load_of(options, &options->before, compare);
 	struct diff_load after = load_of(options, &options->after, compare);
+	struct cmd_store_damage said = { .cnt = SIZE_MAX / 2 };
 	uint32_t enough = compare->statistics.history_min;
 	size_t sets = 0;
 	int err;
@@ -312,9 +304,10 @@ static int load_replicas(struct store_source *reader, const struct diff_cmd_opti
 	err = diff_replicas_sets_max(&compare->before.streams, &compare->after.streams, &sets);
 	if (err || sets < enough)
 		return err;
-	err = load_replicas_of(reader, &before, compare, &compare->hosts);
+	err = load_parts(reader, &before, DIFF_HOSTS_BY_REPLICA, &said, compare, &compare->hosts);
 	if (!err)
-		err = load_replicas_of(reader, &after, compare, &compare->replicas);
+		err = load_parts(reader, &after, DIFF_HOSTS_BY_REPLICA, &said, compare,
+				 &compare->replicas);
 	if (!err)
 		err = diff_replicas_history(&compare->hosts, &compare->replicas,
 					    &compare->past.history);

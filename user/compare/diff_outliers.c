@@ -193,7 +193,7 @@ static int load_again(struct store_source *reader, uint64_t block_ns, struct dif
 	return load(reader, what, &said, search);
 }
 
-/* As in a comparison of two sides: shorter blocks where less was recorded than was asked for. */
+/* As in a comparison of two sides. */
 static int load_fitting(struct store_source *reader, const struct diff_cmd_options *options,
 			struct cmd_store_damage *damage, struct search *search)
 {
@@ -204,18 +204,17 @@ static int load_fitting(struct store_source *reader, const struct diff_cmd_optio
 		.until_unix_ns = options->selection.until_unix_ns,
 		.warm_up_s = options->statistics.warm_up_s,
 	};
-	uint64_t extent, window, fitting;
+	uint64_t extent, window;
 	int err;
 
 	what.block_ns = diff_side_block_length_ns(what.until_unix_ns - what.since_unix_ns);
 	err = load(reader, &what, damage, search);
 	if (err || !find_extent(&search->hosts, &extent, &window))
 		return err;
-	fitting = diff_side_block_length_ns(extent);
-	fitting = fitting < what.block_ns ? fitting : what.block_ns;
-	err = load_again(reader, fitting, &what, search);
-	if (!err && find_extent(&search->hosts, &extent, &window) && window > fitting + fitting / 2)
-		err = load_again(reader, diff_side_block_above_ns(fitting), &what, search);
+	err = load_again(reader, diff_side_block_fitting_ns(what.block_ns, extent), &what, search);
+	if (!err && find_extent(&search->hosts, &extent, &window))
+		err = load_again(reader, diff_side_block_holding_ns(what.block_ns, window), &what,
+				 search);
 	return err;
 }
 

@@ -342,14 +342,24 @@ int diff_side_without(const struct diff_side *sum, const struct diff_side *part,
 	return 0;
 }
 
-uint64_t diff_side_block_above_ns(uint64_t block_ns)
-{
-	return block_ns < SHORT_BLOCK_NS ? SHORT_BLOCK_NS : LONG_BLOCK_NS;
-}
-
 uint64_t diff_side_block_length_ns(uint64_t shorter_ns)
 {
 	if (shorter_ns < MINUTES_BELOW_NS)
 		return NS_PER_MINUTE;
 	return shorter_ns < SHORT_BLOCKS_BELOW_NS ? SHORT_BLOCK_NS : LONG_BLOCK_NS;
+}
+
+uint64_t diff_side_block_fitting_ns(uint64_t block_ns, uint64_t shorter_ns)
+{
+	uint64_t fitting_ns = diff_side_block_length_ns(shorter_ns);
+
+	return fitting_ns < block_ns ? fitting_ns : block_ns;
+}
+
+uint64_t diff_side_block_holding_ns(uint64_t block_ns, uint64_t window_ns)
+{
+	/* Half a window more is one that ends late. */
+	if (window_ns <= block_ns + block_ns / 2)
+		return block_ns;
+	return block_ns < SHORT_BLOCK_NS ? SHORT_BLOCK_NS : LONG_BLOCK_NS;
 }

@@ -92,7 +92,12 @@ __must_check int diff_side_without(const struct diff_side *sum, const struct dif
  * under 4 hours, 1 when it is under 40 minutes. Blocks begin at multiples of it since midnight, so that days can be paired.
  */
 uint64_t diff_side_block_length_ns(uint64_t shorter_ns);
-/* The next longer one of these; of the longest itself. */
-uint64_t diff_side_block_above_ns(uint64_t block_ns);
+/* An hour or a day was asked for, and `shorter_ns` was recorded: shorter blocks than `block_ns`, or the same. */
+uint64_t diff_side_block_fitting_ns(uint64_t block_ns, uint64_t shorter_ns);
+/*
+ * Old days are kept in windows of five minutes, and --window may be long: the next longer block where one is shorter
+ * than the longest window, which is seen once windows are not merged for longer blocks; else the same.
+ */
+uint64_t diff_side_block_holding_ns(uint64_t block_ns, uint64_t window_ns);
 
 #endif
