@@ -254,6 +254,22 @@ def test_a_merged_hour_is_cut_into_minutes_whatever_time_is_asked_for(tmp_path, 
     assert verdicts(answer) == {"shop.p0.Class0.method2": "up"}
 
 
+def test_an_image_that_ends_within_a_minute_has_the_cores_of_the_time_it_ran(tmp_path):
+    """The host goes on: another service runs in the rest of the block, and the next image."""
+    cut = 10
+    script = run_line(1, FIRST, "shop", "image=shop:1", span=600 + cut)
+    script += run_line(2, FIRST + 600 + cut, "shop", "image=shop:2", span=600 - cut)
+    script += run_line(3, FIRST, "other", span=1200)
+    store = make_store(tmp_path / "store", script, drift=0, noise=0, window=10)
+    answer = as_json(jbpf("diff", "--store", store, "--service", "shop", "--since", f"@{FIRST}", "--until",
+                          f"@{FIRST + 3600}", "--before-image", "shop:1", "--after-image", "shop:2", "--format", "json"))
+    summary = answer["summary"]
+    assert (summary["blocks_before"], summary["blocks_after"]) == (11, 10)
+    # By whole minutes it would be 610 of 660 seconds' worth, 8 % less.
+    assert summary["cores_before"] == pytest.approx(1, rel=0.03)
+    assert summary["cores_after"] == pytest.approx(1, rel=0.03)
+
+
 def test_an_image_that_is_as_fast_as_the_last_one_passes(deployment):
     result = jbpf("diff", "--store", deployment, "--service", "shop", "--since", f"@{FIRST}", "--until",
                   f"@{FIRST + 3600}", "--before-image", "shop:1", "--after-image", "shop:1-same",

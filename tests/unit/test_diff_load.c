@@ -184,6 +184,41 @@ static void the_hosts_records_say_how_long_was_recorded(void **state)
 	world_end(&world);
 }
 
+/* A roll-out in the midst of a block: the host goes on being recorded with the next image. */
+static void time_before_and_behind_a_sides_processes_is_not_theirs(void **state)
+{
+	static const struct {
+		uint64_t pause_s; /* of the process, within the side */
+		uint64_t length_s[3];
+	} rows[] = {
+		{ 0, { 100, 300, 120 } },
+		{ 100, { 100, 300, 120 } },
+		{ 180, { 100, 300, 300 } }, /* it may sleep that long */
+		{ 210, { 300, 300, 300 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct world world = { 0 };
+
+		world_begin(&world, START_S, START_S + 4 * BLOCK_S);
+		for (uint64_t at = 0; at < 4 * BLOCK_S; at += 10) {
+			struct window host = window_at(START_S + at, 0, 50);
+			struct window busy = window_at(START_S + at, 1, 10);
+			bool is_pause = at >= 310 && at < 310 + rows[i].pause_s;
+
+			assert_false(give(&world, &host, ""));
+			if (at >= 200 && at < 720 && !is_pause)
+				assert_true(give(&world, &busy, STACK " 10\n"));
+		}
+		(void)finish(&world, 3);
+		for (size_t b = 0; b < ARRAY_SIZE(rows[i].length_s); b++)
+			assert_int_equal(diff_side__block(world.loaded.side, b)->length_ns,
+					 rows[i].length_s[b] * SECOND);
+		world_end(&world);
+	}
+}
+
 static void merged_windows_tell_their_time_without_gaps(void **state)
 {
 	struct world world = { 0 };
@@ -732,6 +767,7 @@ int main(void)
 		cmocka_unit_test(a_side_may_begin_in_the_midst_of_a_block),
 		cmocka_unit_test(processes_add_up_and_their_time_does_not),
 		cmocka_unit_test(the_hosts_records_say_how_long_was_recorded),
+		cmocka_unit_test(time_before_and_behind_a_sides_processes_is_not_theirs),
 		cmocka_unit_test(merged_windows_tell_their_time_without_gaps),
 		cmocka_unit_test(a_block_is_no_longer_than_it_is),
 		cmocka_unit_test(losses_of_the_host_are_shared_by_samples),

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "user/compare/diff_cover.h"
 #include "user/compare/diff_heavy.h"
 #include "user/compare/diff_warm_up.h"
 #include "user/model/event_view.h"
@@ -45,7 +46,8 @@ struct load_block {
 	uint64_t unknown_frames;
 	uint64_t truncated_samples;
 	uint64_t other_stack_samples;
-	uint64_t recorded_ns; /* by the host's records */
+	uint64_t recorded_ns;		/* by the host's records */
+	struct diff_cover_stretch host; /* of these */
 	uint64_t host_samples;
 	uint64_t host_lost;
 	uint64_t union_ns; /* by the streams' windows */
@@ -65,11 +67,6 @@ struct load_entry {
 	uint32_t count; /* saturates */
 };
 
-struct load_interval {
-	uint64_t start;
-	uint64_t end;
-};
-
 struct diff_loader {
 	struct diff_load what;
 	struct diff_catalog *catalog;
@@ -81,9 +78,7 @@ struct diff_loader {
 	size_t entry_cap;
 	uint32_t *last_entry; /* by stack: its latest entry */
 	size_t stack_cap;
-	struct load_interval *intervals; /* of the streams' windows */
-	size_t interval_cnt;
-	size_t interval_cap;
+	struct diff_cover cover;      /* of the streams' windows that were taken */
 	struct diff_loaded loaded;    /* all but the side */
 	struct thread_reader threads; /* of the window being added; only with selection->thread */
 	bool is_of_waits;	      /* the window being added */
@@ -131,7 +126,7 @@ void diff_loader__free(struct diff_loader *loader)
 	free(loader->blocks);
 	free(loader->entries);
 	free(loader->last_entry);
-	free(loader->intervals);
+	diff_cover_release(&loader->cover);
 	thread_reader_release(&loader->threads);
 	strbuf_release(&loader->other);
 	diff_loaded_release(&loader->loaded);
@@ -245,6 +240,10 @@ static void note_host(struct diff_loader *loader, const struct window *window)
 {
 	struct load_block *block = &loader->blocks[block_of(loader, window)];
 
+	if (!block->host.end_unix_ns || window->start_unix_ns < block->host.start_unix_ns)
+		block->host.start_unix_ns = window->start_unix_ns;
+	if (window_end_unix_ns(window) > block->host.end_unix_ns)
+		block->host.end_unix_ns = window_end_unix_ns(window);
 	block->recorded_ns += recorded_ns(window);
 	block->host_samples += window->counts.samples;
 	block->host_lost += window_lost_samples(window->lost);
@@ -444,23 +443,6 @@ static int add_line(struct diff_loader *loader, uint32_t block, const char *line
 	return err;
 }
 
-static int note_interval(struct diff_loader *loader, const struct window *window)
-{
-	const struct load_interval *last =
-		loader->interval_cnt ? &loader->intervals[loader->interval_cnt - 1] : NULL;
-	struct load_interval interval = { window->start_unix_ns, window_end_unix_ns(window) };
-
-	/* The streams of one drain have the same times. */
-	if (last && last->start == interval.start && last->end == interval.end)
-		return 0;
-
-	int err = vec_room(loader->intervals, loader->interval_cnt, loader->interval_cap, 256);
-
-	if (!err)
-		loader->intervals[loader->interval_cnt++] = interval;
-	return err;
-}
-
 /* What of a window's counts goes with the samples that were counted; all without --kind. */
 static uint64_t scaled(uint64_t value, uint64_t part, uint64_t whole)
 {
@@ -525,7 +507,7 @@ int diff_loader__add(struct diff_loader *loader, const struct window *window, co
 		return 0;
 	}
 
-	int err = note_interval(loader, window);
+	int err = diff_cover_add(&loader->cover, window);
 
 	loader->is_of_waits = event_has_waits(window->event);
 	loader->weight_ns = loader->what.event == EVENT_WALL ? window_period(window) : 0;
@@ -540,34 +522,40 @@ int diff_loader__add(struct diff_loader *loader, const struct window *window, co
 
 /* ---- the side ---- */
 
-static int compare_intervals(const void *a, const void *b)
-{
-	const struct load_interval *left = a;
-	const struct load_interval *right = b;
-
-	if (left->start != right->start)
-		return (left->start > right->start) - (left->start < right->start);
-	return (left->end > right->end) - (left->end < right->end);
-}
-
 /* How long streams were recorded in each block: overlaps count once, to where they begin. */
 static void measure_union(struct diff_loader *loader)
 {
 	uint64_t covered = 0;
 
-	if (loader->interval_cnt)
-		qsort(loader->intervals, loader->interval_cnt, sizeof(*loader->intervals),
-		      compare_intervals);
-	for (size_t i = 0; i < loader->interval_cnt; i++) {
-		const struct load_interval *at = &loader->intervals[i];
-		uint64_t number = at->start / loader->what.block_ns - loader->first_block;
-		uint64_t from = at->start > covered ? at->start : covered;
+	diff_cover_finish(&loader->cover);
+	for (size_t i = 0; i < loader->cover.cnt; i++) {
+		const struct diff_cover_stretch *at = &loader->cover.items[i];
+		uint64_t number = at->start_unix_ns / loader->what.block_ns - loader->first_block;
+		uint64_t from = at->start_unix_ns > covered ? at->start_unix_ns : covered;
 
-		if (at->end <= from)
+		if (at->end_unix_ns <= from)
 			continue;
-		loader->blocks[number].union_ns += at->end - from;
-		covered = at->end;
+		loader->blocks[number].union_ns += at->end_unix_ns - from;
+		covered = at->end_unix_ns;
 	}
+}
+
+/* The host's records also know when these processes slept; what is before or behind them is not theirs. */
+static uint64_t block_length_ns(const struct diff_loader *loader, const struct load_block *block)
+{
+	uint64_t length_ns = block->recorded_ns ? block->recorded_ns : block->union_ns;
+	struct diff_cover_stretch host = block->host;
+
+	if (length_ns > loader->what.block_ns)
+		length_ns = loader->what.block_ns;
+	if (block->recorded_ns && host.end_unix_ns > host.start_unix_ns) {
+		struct diff_cover_stretch at = diff_cover_within(&loader->cover, host);
+
+		length_ns =
+			(uint64_t)((double)length_ns * (double)(at.end_unix_ns - at.start_unix_ns) /
+				   (double)(host.end_unix_ns - host.start_unix_ns));
+	}
+	return length_ns ? length_ns : 1;
 }
 
 /* Groups the entries by block; first[block_cnt + 1]. */
@@ -623,16 +611,13 @@ static bool has_older_blocks(const struct diff_loader *loader)
 static struct diff_block make_block(struct diff_loader *loader, size_t number)
 {
 	const struct load_block *at = &loader->blocks[number];
-	/* The host's records also know when these processes slept. */
-	uint64_t length_ns = at->recorded_ns ? at->recorded_ns : at->union_ns;
 	uint64_t start = (loader->first_block + number) * loader->what.block_ns;
 	uint64_t host_samples = at->host_samples > at->samples ? at->host_samples : at->samples;
 	double lost = (double)at->host_lost * (double)at->samples / (double)host_samples;
 
-	length_ns = length_ns > loader->what.block_ns ? loader->what.block_ns : length_ns;
 	return (struct diff_block){
 		.start_unix_ns = start,
-		.length_ns = length_ns ? length_ns : 1,
+		.length_ns = block_length_ns(loader, at),
 		.time_of_day_s = time_of_day_s(start),
 		.frequency_hz = at->frequency_hz,
 		.samples = at->samples,
