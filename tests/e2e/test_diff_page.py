@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from harness.programs import BUILD, PATIENCE
+from harness.programs import BUILD, PATIENCE, jbpf
 
 DIFF_PAGE = BUILD / "tests" / "tools" / "diff_page"
 FLAMEGRAPH = "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"
@@ -96,6 +96,28 @@ def test_the_page_says_what_was_compared_and_what_was_found(page):
     assert {row[3] for row in listed(browser)} == {
         "Tax.compute", "Index.lookup", "Audit.encode", "XmlCodec.text", "sys_read", "Price.round",
         "Price.roundHalfUp", "Warmer.load"}
+
+
+def test_a_method_whose_places_are_too_small_for_verdicts_is_coloured_at_all_of_them(page, folder):
+    """Twelve callers, each with a twelfth: no place has a verdict, the method has an alarm."""
+    first, quarter = 1699920000, 900
+    store = folder / "callers"
+    lines = "".join(f"run pid={pid} from={first + after} until={first + after + quarter} service=shop image=shop:{pid} "
+                    f"callers=12 {plant}\n" for pid, after, plant in ((1, 0, ""), (2, 1200, "plant=2:1.25")))
+    subprocess.run([BUILD / "tests/tools/mkdiffstore", store, "1", "0.005", "0.02", "10"], input=lines, text=True,
+                   check=True, timeout=60 * PATIENCE)
+    compare = ["diff", "--store", store, "--service", "shop", "--since", f"@{first}", "--until", f"@{first + 3600}",
+               "--before-image", "shop:1", "--after-image", "shop:2", "--fail-on", "slower", "--format"]
+    rows = json.loads(jbpf(*compare, "json").stdout)["rows"]
+    assert [row for row in rows if row["kind"] == "path" and row["verdict"] not in ("unresolved", "same")] == []
+    (folder / "callers.html").write_text(jbpf(*compare, "html").stdout)
+    browser = page("callers")
+    assert [row[3] for row in listed(browser)] == ["Class0.method2"]
+    warm, cold = hues(browser)
+    assert warm > 100 and cold == 0
+    pick(browser, "Class0.method2")
+    assert "method with callees, all places +" in browser.details()
+    assert "verdict not resolved" in browser.details()
 
 
 def test_what_cannot_be_judged_has_no_colour(page):

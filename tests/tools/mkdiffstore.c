@@ -9,7 +9,7 @@
  * from, until in seconds; load=1.5 (of everything), hz=49, age=100000 (seconds the JVM had lived
  * by `from`), cold=600 (age until which it interprets), plant=METHOD:FACTOR (repeatable; 0 = the method is not there), unknown=0.7 (share of
  * samples in frames without name), stacks=2000 (more of them in each window, of one sample each and
- * none like any other). Methods 60 to 63 are there only when planted.
+ * none like any other), callers=40 (places in which each method stands). Methods 60 to 63 are there only when planted.
  * Usage: mkdiffstore DIR SEED DRIFT NOISE [WINDOW_S]     drift and noise as 0.02
  */
 #include <errno.h>
@@ -43,6 +43,7 @@ struct run {
 	uint64_t age_s;
 	uint64_t cold_s;
 	uint32_t stacks;
+	uint32_t callers;
 	double load;
 	double unknown;
 	double plant[METHODS_MAX];
@@ -127,15 +128,35 @@ static double rate_of(const struct maker *maker, const struct run *run, uint32_t
 	       exp(maker->noise * gauss_of(maker->seed + 1, method, time_s));
 }
 
-static void append_stack(struct strbuf *text, const char *comm, uint32_t method, char tier,
-			 uint64_t cnt)
+/* Below one of the callers; the first has no number. */
+static void append_stack(struct strbuf *text, const char *comm, uint32_t method, uint32_t caller,
+			 char tier, uint64_t cnt)
 {
+	char number[16] = "";
+
 	if (!cnt)
 		return;
+	if (caller)
+		snprintf(number, sizeof(number), "%" PRIu32, caller);
 	strbuf_printf(text,
-		      "%s;java.lang.Thread.run_[0];shop.p%u.Class%u.handle_[j];"
+		      "%s;java.lang.Thread.run_[0];shop.p%u.Class%u.handle%s_[j];"
 		      "shop.p%u.Class%u.method%u_[%c] %" PRIu64 "\n",
-		      comm, method / 20, method / 5, method / 20, method / 5, method, tier, cnt);
+		      comm, method / 20, method / 5, number, method / 20, method / 5, method, tier,
+		      cnt);
+}
+
+static uint64_t append_method(struct maker *maker, const struct run *run, uint32_t method,
+			      char tier, double mean, struct strbuf *text)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t caller = 0; caller < run->callers; caller++) {
+		uint64_t cnt = poisson(maker, mean / run->callers);
+
+		append_stack(text, run->comm, method, caller, tier, cnt);
+		sum += cnt;
+	}
+	return sum;
 }
 
 /* Each has a class of its own, as where a program makes classes while it runs. */
@@ -172,13 +193,11 @@ static int add_window(struct maker *maker, const struct run *run, uint64_t time_
 	window.labels[WINDOW_LABEL_COMM] = run->comm;
 	window.labels[WINDOW_LABEL_SERVICE] = *run->service ? run->service : NULL;
 	window.labels[WINDOW_LABEL_IMAGE] = *run->image ? run->image : NULL;
-	for (uint32_t m = 0; m < METHODS_MAX; m++) {
-		uint64_t cnt = poisson(maker, samples_per_share * (1 - run->unknown) *
-						      rate_of(maker, run, m, time_s));
-
-		append_stack(&text, run->comm, m, tier, cnt);
-		known += cnt;
-	}
+	for (uint32_t m = 0; m < METHODS_MAX; m++)
+		known += append_method(maker, run, m, tier,
+				       samples_per_share * (1 - run->unknown) *
+					       rate_of(maker, run, m, time_s),
+				       &text);
 	if (run->unknown > 0) {
 		uint64_t cnt = poisson(maker, samples_per_share * run->unknown * run->load);
 
@@ -293,6 +312,8 @@ static int take_field(struct run *run, char *pair)
 		return parse_u64(value, &run->cold_s);
 	if (strcmp(pair, "stacks") == 0)
 		return parse_u32_range(value, 0, 1000000, &run->stacks);
+	if (strcmp(pair, "callers") == 0)
+		return parse_u32_range(value, 1, 1000, &run->callers);
 	if (strcmp(pair, "load") == 0)
 		return take_number(&run->load, value);
 	if (strcmp(pair, "unknown") == 0)
@@ -310,7 +331,9 @@ static int take_field(struct run *run, char *pair)
 
 static int take_line(struct maker *maker, char *line)
 {
-	struct run run = { .hz = 49, .age_s = 100000, .cold_s = 600, .load = 1, .comm = "java" };
+	struct run run = {
+		.hz = 49, .age_s = 100000, .cold_s = 600, .callers = 1, .load = 1, .comm = "java"
+	};
 	char *save = NULL;
 	char *word = strtok_r(line, " \n", &save);
 	int err = 0;

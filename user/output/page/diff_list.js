@@ -29,6 +29,21 @@ function readMethods() {
 
 const methods = readMethods();
 
+// By frame: what was found of the method, all its places together.
+const foundOfFrame = new Map();
+for (const row of methods) {
+  if (!isFound(row.judgement)) continue;
+  if (!foundOfFrame.has(row.frame)) foundOfFrame.set(row.frame, [null, null]);
+  foundOfFrame.get(row.frame)[row.isOfTotal ? 1 : 0] = row.judgement;
+}
+
+// A place may hold too little for a verdict of its own where all places of its method together have one.
+function foundOfMethod(node) {
+  const judgement = judgements[node];
+  const found = judgement && judgement.verdict === UNRESOLVED ? foundOfFrame.get(graph.frame[node]) : null;
+  return found ? { judgement: found[1] || found[0], isOwn: !found[1] } : null;
+}
+
 // Nodes of each frame, made when first asked for.
 let nodesByFrame = null;
 function nodesOf(frame) {

@@ -112,6 +112,8 @@ function renderLegend() {
     legendEntry(`\u25b2 more ${data.event}, full colour at +50 %`, gradient(full.more)),
     legendEntry('\u25bc less, full colour at \u221250 %', gradient(full.less)),
     legendEntry('no change found', { background: full.none[0] }),
+    legendEntry('\u25b3 \u25bd changed, all places of the method together',
+      { background: `linear-gradient(${full.none[0]} 9px, ${full.more[10]} 9px)` }),
     legendEntry('\u271a new', { background: full.more[10], border: `2px solid ${ink.text}` }),
     legendEntry('\u2716 gone', { background: `repeating-linear-gradient(135deg, ${full.less[10]} 0 4px,
       ${hatch} 4px 5px)` }),

@@ -7,6 +7,7 @@ const VERDICT_WORDS = [
   'not resolved', 'surely no change that matters', `more ${data.event}`, `less ${data.event}`, 'moved',
   'transient: gone in the last quarter', 'new', 'gone',
 ];
+const FOOT_PX = 5;
 const FULL_CHANGE = 0.5; // relative change that has the full colour
 
 let isOrange = false;
@@ -82,8 +83,11 @@ function signOf(judgement) {
   return judgement.verdict === MOVED + 1 ? '~' + arrow : arrow;
 }
 
+// Hollow where only all places of the method together have changed.
 function markOf(node) {
-  const sign = node === 0 ? '' : signOf(judgements[node]);
+  if (node === 0) return '';
+  const method = foundOfMethod(node);
+  const sign = method ? (method.judgement.change > 0 ? '\u25b3' : '\u25bd') : signOf(judgements[node]);
   return sign && sign + ' ';
 }
 
@@ -128,7 +132,12 @@ function factsOf(node) {
     ['Before', sideText(sums.shareBefore, sums.samplesBefore, 0)],
     ['After', sideText(sums.shareAfter, sums.samplesAfter, 1)],
   ];
-  return judgements[node] ? [...facts, ...judgementFacts(judgements[node])] : facts;
+  if (!judgements[node]) return facts;
+  const method = foundOfMethod(node);
+  if (method)
+    facts.push([`Method ${method.isOwn ? 'by itself' : 'with callees'}, all places`,
+      `${formatChange(method.judgement)} \u00b7 ${sureText(method.judgement)}`]);
+  return [...facts, ...judgementFacts(judgements[node])];
 }
 
 // ---- drawing --------------------------------------------------------------------------------
@@ -167,14 +176,24 @@ function drawBorder(left, right, y, color, dash) {
   context.setLineDash([]);
 }
 
+// At the foot of a frame, as wide as what changed: all of it, or the method's own part, which no callee covers.
+function drawMethod({ judgement, isOwn }, node, left, right, y, isDim) {
+  const from = isOwn ? right - (right - left) * graph.self[node] / graph.total[node] : left;
+  context.fillStyle = fillOf(judgement, isDim);
+  context.fillRect(from, y + ROW - 1 - FOOT_PX, right - from - (right - from > 2.5 ? 1 : 0), FOOT_PX);
+}
+
 function drawFrame(node, left, right, y, isAncestor) {
   const frame = graph.frame[node];
   const isMatch = search.frames !== null && search.frames[frame] === 1;
   const isSearching = search.frames !== null || selected >= 0;
   const isPicked = isMatch || frame === selected;
   const wide = right - left > 2.5 ? right - left - 1 : right - left;
-  context.fillStyle = fillOf(judgements[node], isAncestor || (isSearching && !isPicked));
+  const isDim = isAncestor || (isSearching && !isPicked);
+  const method = foundOfMethod(node);
+  context.fillStyle = fillOf(judgements[node], isDim);
   context.fillRect(left, y, wide, ROW - 1);
+  if (method) drawMethod(method, node, left, right, y, isDim);
   if (isGhost[node] && wide > 3) drawHatch(left, left + wide, y);
   if (isFresh[node] && wide > 3) drawBorder(left, right, y, ink.text, []);
   if (isPicked && !isAncestor && wide > 2) drawBorder(left, right, y, ink.match, []);
