@@ -2,6 +2,7 @@
 """Containers of a real Docker engine as jbpf names them: id, name and image without asking the
 engine; renames are noticed, restarts and ends survived."""
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.programs import BUILD, IMAGE, PATIENCE, wait_until
+from harness.programs import BIN, BUILD, IMAGE, PATIENCE, run, wait_until
 
 CONTAINER_OF = BUILD / "tests" / "tools" / "container_of"
 SLEEP = ["sleep", "600"]
@@ -134,6 +135,17 @@ def test_cgroup_of_its_own_inside_a_container_is_still_that_container(engine, re
         assert found["cgroup"].endswith("/worker")
     finally:
         inner.rmdir()
+
+
+@pytest.mark.live
+def test_check_judges_the_roots_of_all_containers(engine):
+    """Containers of other tests come and go beside it: there is one at least, and of whom it is need not be."""
+    engine.start("rooted", SLEEP)
+    allowed = run(BIN / "jbpfd", "--check").stdout
+    assert re.search(r"^ok +container roots +of all \d+ containers that run they can be opened$", allowed, re.M), allowed
+    refused = run("setpriv", "--bounding-set=-sys_ptrace", BIN / "jbpfd", "--check").stdout
+    assert re.search(r"^less +container roots +of \d+ of \d+ containers that run they cannot be opened, as /proc/\d+/root of [0-9a-f]{12}: "
+                     "no perf maps, no libraries of these$", refused, re.M), refused
 
 
 def test_process_outside_of_containers_has_no_container(resolver):

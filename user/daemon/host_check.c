@@ -25,6 +25,7 @@
 #include "user/files/container_file.h"
 #include "user/sandbox/daemon_sandbox.h"
 #include "user/daemon/host_check_rights.h"
+#include "user/daemon/host_check_roots.h"
 #include "user/collect/container/container_cgroup.h"
 #include "user/collect/probe/probe.h"
 #include "user/sandbox/capabilities.h"
@@ -327,6 +328,8 @@ static void check_foreign_process(struct check_run *run)
 	__cleanup_fd int root_fd = -1;
 	__cleanup_strbuf struct strbuf maps = STRBUF_INIT;
 	uint32_t pid = find_foreign_pid(proc_fd);
+	struct host_roots roots;
+	enum check_result result;
 	bool reads_maps;
 	char detail[256];
 
@@ -341,10 +344,10 @@ static void check_foreign_process(struct check_run *run)
 	check_line(run, reads_maps ? CHECK_OK : CHECK_LESS, "other users' mappings", detail);
 
 	root_fd = container_root_open(proc_fd, pid);
-	snprintf(detail, sizeof(detail), "/proc/%u/root can%s be opened%s", pid,
-		 root_fd < 0 ? "not" : "",
-		 root_fd < 0 ? ": no perf maps, no libraries of containers" : "");
-	check_line(run, root_fd < 0 ? CHECK_LESS : CHECK_OK, "container roots", detail);
+	if (host_check_roots(proc_fd, &roots))
+		roots = (struct host_roots){ 0 };
+	result = host_check_roots_line(&roots, pid, root_fd >= 0, detail, sizeof(detail));
+	check_line(run, result, "container roots", detail);
 }
 
 static void check_pid_namespace(struct check_run *run)
