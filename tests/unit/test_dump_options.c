@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "user/cli/output_ending.h"
 #include "user/cmd/dump_options.h"
 #include "user/util/cleanup.h"
 
@@ -320,6 +321,15 @@ static void dump_options_take_the_format_of_a_file_from_its_ending(void **state)
 	}
 }
 
+static void text_is_any_file_that_ends_with_txt(void **state)
+{
+	(void)state;
+	assert_true(output_ending_is_text("a/shop.TXT"));
+	assert_false(output_ending_is_text("a/.txt")); /* a name without an ending */
+	assert_false(output_ending_is_text("a.txt/shop"));
+	assert_false(output_ending_is_text("shop.folded"));
+}
+
 static void dump_options_accept_by_none(void **state)
 {
 	static const char *const args[] = ARGS("--by", "none");
@@ -343,6 +353,7 @@ int main(void)
 		cmocka_unit_test(dump_options_help_needs_nothing_else_to_be_right),
 		cmocka_unit_test(dump_options_dash_is_standard_output),
 		cmocka_unit_test(dump_options_take_the_format_of_a_file_from_its_ending),
+		cmocka_unit_test(text_is_any_file_that_ends_with_txt),
 		cmocka_unit_test(dump_options_accept_by_none),
 	};
 

@@ -77,6 +77,11 @@ extern const struct option_row option_info_rows[];
 	.name = "output", .letter = 'o', .kind = OPTION_KIND_FILE, .metavar = "FILE",  \
 	.help = "write to this file, completely or not at all; - is standard output",                      \
 	OPTION_FIELD(type, output_field)
+/* The field is a uint32_t; `more` is a word of what 0 shows besides, or "". */
+#define OPTION_ROW_ROWS(type, rows_field, more)                                        \
+	.name = "rows", .letter = 'n', .kind = OPTION_KIND_NUMBER, .metavar = "N",     \
+	.help = "with --format top: at most so many rows, 0 for all" more,             \
+	.fallback = "50", .max = UINT32_MAX, OPTION_FIELD(type, rows_field)
 #define OPTION_ROW_NO_PAGER(type, no_pager_field)                                      \
 	.name = "no-pager",                                                            \
 	.help = "write it all at once, though it is longer than the terminal",         \

@@ -52,6 +52,11 @@ const char *output_ending_format(const char *path)
 	return NULL;
 }
 
+bool output_ending_is_text(const char *path)
+{
+	return has_ending(name_of(path), ".txt");
+}
+
 bool output_ending_is_foreign(const char *path)
 {
 	const char *name = name_of(path);

@@ -17,6 +17,8 @@
  * alone, such as ".html", is a name without one.
  */
 const char *output_ending_format(const char *path);
+/* ".txt", which is any text: a table where nothing else is asked for, folded stacks where these are the default. */
+bool output_ending_is_text(const char *path);
 /* Is it that of pictures, archives or tables, which no format is? */
 bool output_ending_is_foreign(const char *path);
 

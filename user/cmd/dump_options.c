@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "user/cli/output_ending.h"
 #include "user/model/event_view.h"
@@ -155,10 +154,8 @@ static void set_default_since(struct dump_options *options)
 static int take_format_of_file(struct option_walk *walk, struct dump_view *view)
 {
 	const char *format = view->output ? output_ending_format(view->output) : NULL;
-	size_t len = view->output ? strlen(view->output) : 0;
-	bool is_text = len > 4 && strcasecmp(view->output + len - 4, ".txt") == 0;
 
-	if (format && !is_text)
+	if (format && !output_ending_is_text(view->output))
 		view->format = (enum dump_format)option_word_index(format_words, format);
 	if (view->output && output_ending_is_foreign(view->output))
 		return options_refuse(walk, OUTPUT_ENDING_REFUSED, view->output);
