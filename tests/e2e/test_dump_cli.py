@@ -90,6 +90,9 @@ def test_own_code_that_is_nobody_s_is_told(store):
     result = dump(store, "--own", "com.acme.*")
     assert result.returncode == 0 and "a.B" not in result.stdout and "[other code]" in result.stdout, result
     assert re.search(r"^\S+: --own: no frame matches 'com\.acme\.\*', so that all is \[other code\]; ", result.stderr), result
+    # A class or package is meant with all that is in it.
+    assert dump(store, "--own", "a.B").stderr.rstrip().endswith("; did you mean 'a.B*'?")
+    assert dump(store, "--own", "a").stderr.rstrip().endswith("; did you mean 'a*'?")
 
 
 # ---- what comes out -----------------------------------------------------------------------------

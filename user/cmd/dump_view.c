@@ -246,6 +246,34 @@ static bool is_all_other(const struct profile *charged)
 	return cnt > 0;
 }
 
+/* Does a frame go on where this package or class ends, as "shop.Cart" after "shop"? */
+static bool is_prefix_of_some(const struct profile *profile, const char *own)
+{
+	size_t len = strlen(own);
+
+	for (size_t i = 0; i < profile__stack_count(profile); i++) {
+		struct profile_stack stack = profile__stack(profile, i);
+		const char *end = stack.text + stack.len;
+
+		for (const char *at = stack.text; at && end - at > (ptrdiff_t)len;) {
+			if (memcmp(at, own, len) == 0 && strchr(".$", at[len]))
+				return true;
+			at = memchr(at, ';', (size_t)(end - at));
+			at += at != NULL;
+		}
+	}
+	return false;
+}
+
+static void warn_no_own(const struct profile *profile, const char *own)
+{
+	bool is_near = is_prefix_of_some(profile, own);
+
+	pr_warn("--own: no frame matches '%s', so that all is " OWN_CODE_OTHER "; %s%s%s\n", own,
+		is_near ? "did you mean '" : "names are those of --format top", is_near ? own : "",
+		is_near ? "*'?" : "");
+}
+
 /* The page does it itself, and can show all again. */
 static int charge_own(const struct dump_view *view, struct profile **profile)
 {
@@ -259,9 +287,7 @@ static int charge_own(const struct dump_view *view, struct profile **profile)
 		return -ENOMEM;
 	err = own_code_charge(*profile, view->own, view->by_cnt, charged);
 	if (!err && is_all_other(charged))
-		pr_warn("--own: no frame matches '%s', so that all is " OWN_CODE_OTHER
-			"; names are those of --format top\n",
-			view->own);
+		warn_no_own(*profile, view->own);
 	profile__free(*profile);
 	*profile = charged;
 	return err;
