@@ -61,8 +61,8 @@ _jbpf_words()
 	jbpf-store:) words='--store --format --help --version' operands='check compact' ;;
 	jbpf-store:--store) kind=folders ;;
 	jbpf-store:--format) kind=words words='text json' ;;
-	jbpf-top:) words='--event --store --sample --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --once --since --rows --help --version' ;;
-	jbpf-top:--container | jbpf-top:--pod | jbpf-top:--namespace | jbpf-top:--service | jbpf-top:--image | jbpf-top:--host | jbpf-top:--pid | jbpf-top:-p | jbpf-top:--comm | jbpf-top:--thread | jbpf-top:--cgroup | jbpf-top:--since | jbpf-top:--rows) kind=free ;;
+	jbpf-top:) words='--event --store --sample --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --once --since -n --rows --help --version' ;;
+	jbpf-top:--container | jbpf-top:--pod | jbpf-top:--namespace | jbpf-top:--service | jbpf-top:--image | jbpf-top:--host | jbpf-top:--pid | jbpf-top:-p | jbpf-top:--comm | jbpf-top:--thread | jbpf-top:--cgroup | jbpf-top:--since | jbpf-top:--rows | jbpf-top:-n) kind=free ;;
 	jbpf-top:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched alloc' ;;
 	jbpf-top:--store) kind=folders ;;
 	jbpf-top:--kind) kind=words words='java kernel native' ;;

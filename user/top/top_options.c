@@ -22,6 +22,7 @@ static const struct option_row output_rows[] = {
 	  OPTION_FIELD(struct top_options, once) },
 	{ OPTION_ROW_SINCE(struct top_options, selection.since_unix_ns, NULL) },
 	{ .name = "rows",
+	  .letter = 'n',
 	  .kind = OPTION_KIND_NUMBER,
 	  .metavar = "N",
 	  .help = "with --once or --since: print so many rows; 0 prints all",
