@@ -185,8 +185,9 @@ def test_one_block_is_described_only(store):
     result = diff(store, "--service", "slower", "--format", "json", "--fail-on", "regression", span=300)
     answer = as_json(result)
     assert answer["summary"]["mode"] == "descriptive" and "blocks" in failed_gates(answer)
-    assert result.stderr == ("jbpf-diff: no regression could be confirmed: "
-                             "too little was recorded on a side\n")
+    # Its windows are of five minutes, and so are blocks.
+    assert result.stderr == ("jbpf-diff: no regression could be confirmed: too little was recorded on a side: "
+                             "5 min before and 5 min after can be compared, 40 min of each are needed\n")
 
 
 def test_without_earlier_days_there_is_no_alarm(store):

@@ -143,6 +143,20 @@ static int render(const struct diff_cmd_options *options, const struct diff_comp
 	return diff_output_table(&compare->output, options->row_max, out);
 }
 
+/* Why nothing was judged; of what is too short, how much is missing. */
+static void tell_obstacle(const struct diff_compare *compare, const char *obstacle)
+{
+	const struct diff_gate_result *blocks = &compare->result->summary.gates[DIFF_GATE_BLOCKS];
+	double minutes = (double)compare->block_ns / 60 / (double)CLOCK_NS_PER_S;
+
+	if (blocks->passed)
+		pr_warn("no regression could be confirmed: %s\n", obstacle);
+	else
+		pr_warn("no regression could be confirmed: %s: %.0f min before and %.0f min after can be compared, %.0f min of each are needed\n",
+			obstacle, blocks->a * minutes, blocks->b * minutes,
+			blocks->limit * minutes);
+}
+
 /* --fail-on: one line per cause, and the exit code. */
 static int judge(struct store_source *reader, const struct diff_cmd_options *options,
 		 const struct diff_compare *compare)
@@ -164,7 +178,7 @@ static int judge(struct store_source *reader, const struct diff_cmd_options *opt
 	if (err)
 		return diff_fail(options, reader, err);
 	if (*obstacle)
-		pr_warn("no regression could be confirmed: %s\n", obstacle);
+		tell_obstacle(compare, obstacle);
 	return cnt ? CMD_EXIT_REGRESSION : CMD_EXIT_DONE;
 }
 
