@@ -10,7 +10,7 @@ import pytest
 from harness.containers import java
 from harness.folded import Folded, assert_rare
 from harness.neighbours import CGROUP_ROOTS
-from harness.programs import BIN, PATIENCE, Lacking, jbpf, lines_of, run, stat_fields, wait_until
+from harness.programs import AIDS, BIN, PATIENCE, Lacking, jbpf, lines_of, run, stat_fields, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +153,19 @@ def test_record_of_an_idle_process_says_that_nothing_was_sampled(spinner, tmp_pa
     assert result.returncode == 3
     assert len(lines_of(result.stderr)) == 1 and "nothing was sampled" in result.stderr
     assert not (tmp_path / "x.html").exists()
+
+
+@pytest.mark.live
+def test_a_name_that_nothing_matches_comes_with_the_one_that_is_meant(tmp_path):
+    busy = subprocess.Popen([AIDS / "native_spinner", "600"], stdout=subprocess.DEVNULL)
+    try:
+        result = jbpf("record", "--comm", "native_spiner", "-d", "2s", "-o", tmp_path / "x.html")
+    finally:
+        busy.kill()
+        busy.wait()
+    assert result.returncode == 3
+    assert re.search(r"nothing was sampled: CPU of native_spiner \(\d+ other samples?[^)]*\): "
+                     r"no comm 'native_spiner'; did you mean 'native_spinner'( or '[^']*')*\?$", result.stderr.strip()), result.stderr
 
 
 @pytest.mark.live

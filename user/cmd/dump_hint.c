@@ -130,7 +130,7 @@ static size_t collect_names(const struct hint_streams *hint, const struct select
 
 /*
  * "no container 'shpo'; did you mean 'shop'?", or what there is. `names` are in the order of compare_names();
- * `see`: what tells all of them.
+ * `see`: what tells all of them, or "".
  */
 static int append_names(const char *by, const char *wanted, const struct hint_name *names,
 			size_t cnt, const char *see, struct strbuf *out)
@@ -153,19 +153,28 @@ static int append_names(const char *by, const char *wanted, const struct hint_na
 	if (any_near)
 		strbuf_putc(out, '?');
 	else if (shown < cnt)
-		strbuf_printf(out, " and %zu more; see %s", cnt - shown, see);
+		strbuf_printf(out, " and %zu more%s%s", cnt - shown, *see ? "; see " : "", see);
 	return strbuf_error(out);
 }
 
 static int append_unmatched(const struct hint_streams *hint, const struct select_more *wanted,
-			    struct strbuf *out)
+			    const char *see, struct strbuf *out)
 {
 	__cleanup_free struct hint_name *names = calloc(hint->streams.cnt, sizeof(*names));
 
 	if (!names)
 		return -ENOMEM;
 	return append_names(select_by_name(wanted->by), wanted->pattern, names,
-			    collect_names(hint, wanted, names), "--list", out);
+			    collect_names(hint, wanted, names), see, out);
+}
+
+int dump_hint_unmatched(const struct selection *selection, const struct streams *others,
+			struct strbuf *out)
+{
+	const struct hint_streams hint = { .selection = selection, .streams = *others };
+	struct select_more wanted = find_unmatched(&hint);
+
+	return wanted.pattern ? append_unmatched(&hint, &wanted, "", out) : 0;
 }
 
 /* ---- a thread that nothing matches ---- */
@@ -376,7 +385,7 @@ int dump_hint(struct store_source *reader, const struct dump_options *options, s
 		size_t before = out->len;
 
 		if (unmatched.pattern)
-			err = append_unmatched(&hint, &unmatched, out);
+			err = append_unmatched(&hint, &unmatched, "--list", out);
 		else if (options->selection.thread)
 			err = append_threads(reader, &options->selection, out);
 		if (!err && out->len == before)

@@ -19,6 +19,7 @@
 #include "user/sandbox/daemon_sandbox.h"
 #include "user/cli/option_usage.h"
 #include "user/cli/selection_title.h"
+#include "user/cmd/dump_hint.h"
 #include "user/cmd/dump_stacks.h"
 #include "user/cmd/record_options.h"
 #include "user/collect/command.h"
@@ -42,6 +43,7 @@
 #define RECORD_MIN_SLICE_NS (CLOCK_NS_PER_S / 2)
 #define RECORD_FINISH_NS    (15 * CLOCK_NS_PER_S)
 #define RECORD_POLL_NS	    (20 * CLOCK_NS_PER_MS)
+#define RECORD_OTHERS_MAX   20000
 #define RECORD_COMMAND_NS   (100 * CLOCK_NS_PER_MS) /* has the command ended? */
 
 /*
@@ -69,6 +71,7 @@ struct recording {
 	bool is_watched;	/* standard error is a terminal */
 	int err;		/* of a stream that could not be added */
 	struct streams streams; /* that were selected */
+	struct streams others;	/* that were not: for who has selected nothing */
 	struct strbuf amount;
 };
 
@@ -100,6 +103,8 @@ static void record_stream(void *ctx, const struct window *window, const char *te
 	if (!recording->err && (recording->options->of_wakers ||
 				selection_matches(&recording->options->selection, window)))
 		recording->err = add_stream(recording, window, text, len);
+	else if (!recording->err && recording->others.cnt < RECORD_OTHERS_MAX)
+		recording->err = streams_add(&recording->others, window);
 }
 
 /* What one count of the profile is. */
@@ -358,7 +363,7 @@ static int tell_nothing(const struct recording *recording)
 {
 	const struct record_options *options = recording->options;
 	const char *title = recording->info.title;
-	__cleanup_strbuf struct strbuf hidden = STRBUF_INIT;
+	__cleanup_strbuf struct strbuf hidden = STRBUF_INIT, hint = STRBUF_INIT;
 	char opted_out[64] = "";
 
 	if (info_hidden_samples(&recording->info)) {
@@ -378,6 +383,12 @@ static int tell_nothing(const struct recording *recording)
 		(void)snprintf(opted_out, sizeof(opted_out),
 			       ", and %llu of processes that opted out",
 			       (unsigned long long)recording->opted_out);
+	if (dump_hint_unmatched(&options->selection, &recording->others, &hint) == 0 && hint.len) {
+		pr_err("nothing was sampled: %s (%llu other sample%s%s): %s\n", title,
+		       (unsigned long long)recording->host_samples,
+		       recording->host_samples == 1 ? "" : "s", opted_out, strbuf_str(&hint));
+		return CMD_EXIT_NO_SAMPLES;
+	}
 	pr_err("nothing was sampled: %s (%llu other sample%s%s); is it running, %s?\n", title,
 	       (unsigned long long)recording->host_samples, recording->host_samples == 1 ? "" : "s",
 	       opted_out,
@@ -447,6 +458,7 @@ static void recording_release(struct recording *recording)
 	profile__free(recording->profile);
 	source_lines__free(recording->info.lines);
 	streams_release(&recording->streams);
+	streams_release(&recording->others);
 	strbuf_release(&recording->amount);
 }
 
