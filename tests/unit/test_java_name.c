@@ -15,6 +15,7 @@
 
 #include "user/names/java_name.h"
 #include "user/util/cleanup.h"
+#include "user/util/clock.h"
 
 #define KEEP_PARAMETERS true
 #define DROP_PARAMETERS false
@@ -485,6 +486,35 @@ static void java_name_of_unpacked_libraries_loses_random_digits(void **state)
 	}
 }
 
+/* CPU time of a class whose name is `len` bytes long. */
+static uint64_t name_ns(size_t len)
+{
+	__cleanup_strbuf struct strbuf raw = STRBUF_INIT;
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	enum frame_kind kind;
+	uint64_t begin_ns;
+
+	strbuf_puts(&raw, "L");
+	for (size_t at = 0; at < len; at++)
+		strbuf_putc(&raw, 'x');
+	strbuf_puts(&raw, ";::run()V");
+	begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	canonical(strbuf_str(&raw), raw.len, DROP_PARAMETERS, &out, &kind);
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
+}
+
+/* A program names its classes as it likes: naming them must not be what a CPU does. */
+static void java_name_of_a_long_class_costs_no_more_than_its_length(void **state)
+{
+	uint64_t short_ns = 0;
+
+	(void)state;
+	for (int i = 0; i < 60; i++)
+		short_ns += name_ns(1000);
+	/* Where each byte looks at all before it, sixty times as much. */
+	assert_true(name_ns(60000) < 10 * short_ns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -497,6 +527,7 @@ int main(void)
 		cmocka_unit_test(java_name_appends_behind_what_is_there),
 		cmocka_unit_test(java_name_is_its_own_canonical_form_for_any_text),
 		cmocka_unit_test(java_name_of_unpacked_libraries_loses_random_digits),
+		cmocka_unit_test(java_name_of_a_long_class_costs_no_more_than_its_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -229,11 +229,11 @@ static size_t append_rule(const struct rule *rules, size_t cnt, struct text name
 	size_t before = out->len;
 
 	for (size_t i = 0; i < cnt; i++) {
-		size_t len = 0;
+		size_t len = match(rules[i].pattern, name, offset, out);
 
-		if (!rules[i].behind || text_has(text_until(name, offset), rules[i].behind))
-			len = match(rules[i].pattern, name, offset, out);
-		if (len)
+		/* What must stand in front is looked for in all of it: only where the rest fits. */
+		if (len &&
+		    (!rules[i].behind || text_has(text_until(name, offset), rules[i].behind)))
 			return len;
 		strbuf_truncate(out, before);
 	}
