@@ -187,8 +187,10 @@ $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 # BPF's code, compiled for the test: its loads need not be aligned.
 $(BUILD)/tests/unit/test_walk.o $(BUILD)/tests/unit/test_walk_%.o: override CFLAGS += -Itests/unit/walk -fno-sanitize=alignment
 
-# What runs once for a moment is not worth optimizing.
-$(TEST_SRC:%.c=$(BUILD)/%.o) $(FUZZ_SRC:%.c=$(BUILD)/%.o): override CFLAGS += -O0
+# What runs once for a moment is not worth optimizing; what simulates days of a program is.
+SIMULATIONS := $(shell grep -lE 'diff_(days_sim|fleet|scene|sim)\.h"' $(TEST_SRC))
+$(filter-out $(SIMULATIONS:%.c=$(BUILD)/%.o),$(TEST_SRC:%.c=$(BUILD)/%.o)) $(FUZZ_SRC:%.c=$(BUILD)/%.o): override CFLAGS += -O0
+$(SIMULATIONS:%.c=$(BUILD)/%.o): override CFLAGS += -O1
 
 $(BENCH_BIN) $(LIVE_BIN) $(TOOL_BIN) $(FAIL_BIN) $(SLOW_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIB)
 	$(link)
