@@ -17,6 +17,7 @@
 
 #include "tests/fuzz/hotspot_exercise.h"
 #include "tests/fuzz/hotspot_image.h"
+#include "tests/unit/sweep.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 
@@ -258,6 +259,7 @@ static void each_name_chain_and_line_is_the_golden_one(void **state)
 /* What an unfinished, torn or hostile JVM looks like. The answers check themselves. */
 static void damaged_memory_is_survived_and_never_believed(void **state)
 {
+	const size_t rounds = 500 / sweep_step();
 	unsigned int seed = 20260101;
 
 	(void)state;
@@ -266,7 +268,7 @@ static void damaged_memory_is_survived_and_never_believed(void **state)
 		struct replay replay;
 
 		replay_open(&replay, jdks[i].path);
-		for (int round = 0; round <= 500; round++) {
+		for (size_t round = 0; round <= rounds; round++) {
 			struct exercise exercise = { .look_cnt = 1, .look_for = "Inlined.work" };
 			struct image_damage damages[8];
 			size_t cnt = round ? 1 + (size_t)rand_r(&seed) % ARRAY_SIZE(damages) : 0;
@@ -294,9 +296,9 @@ static void damaged_memory_is_survived_and_never_believed(void **state)
 			exercise_release(&exercise);
 		}
 		/* Most damage costs some names, some costs all: neither is rare in so many rounds. */
-		assert_true(ok_cnt > 50);
-		assert_true(err_cnt > 10);
-		assert_true(fewer_cnt > 50);
+		assert_true(ok_cnt > rounds / 10);
+		assert_true(err_cnt > rounds / 50);
+		assert_true(fewer_cnt > rounds / 10);
 		replay_close(&replay);
 	}
 }
@@ -313,7 +315,7 @@ static void a_jvm_that_dies_while_it_is_read_is_survived(void **state)
 	assert_int_equal(exercise_run(&exercise, &replay.mem, &replay.image.symbols), 0);
 	all = replay.memory.read_cnt;
 	exercise_release(&exercise);
-	for (size_t at = 0; at < all; at += 7) {
+	for (size_t at = 0; at < all; at += 7 * sweep_step()) {
 		struct image_damage dead = { .read_idx = (uint32_t)at,
 					     .kind = IMAGE_DAMAGE_FAIL,
 					     .is_lasting = true,

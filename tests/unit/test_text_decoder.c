@@ -16,11 +16,23 @@ static size_t line_count(uint32_t number)
 	return counts[number % ARRAY_SIZE(counts)];
 }
 
-static void make_text(uint32_t number, struct strbuf *out)
+static struct strbuf texts[WINDOWS];
+
+static int texts_make(void **state)
 {
-	strbuf_clear(out);
-	for (size_t i = 0; i < line_count(number); i++)
-		strbuf_printf(out, "java;window_%u;line_%05zu 1\n", number, i);
+	(void)state;
+	for (uint32_t number = 0; number < WINDOWS; number++)
+		for (size_t i = 0; i < line_count(number); i++)
+			strbuf_printf(&texts[number], "java;window_%u;line_%05zu 1\n", number, i);
+	return 0;
+}
+
+static int texts_release(void **state)
+{
+	(void)state;
+	for (uint32_t number = 0; number < WINDOWS; number++)
+		strbuf_release(&texts[number]);
+	return 0;
 }
 
 static struct window make_window(uint32_t number)
@@ -33,7 +45,6 @@ static struct window make_window(uint32_t number)
 
 static void fill(struct test_store *store)
 {
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	struct store_writer *writer;
 
 	test_store_make(store);
@@ -41,8 +52,9 @@ static void fill(struct test_store *store)
 	for (uint32_t number = 0; number < WINDOWS; number++) {
 		struct window window = make_window(number);
 
-		make_text(number, &text);
-		assert_int_equal(store_writer__add(writer, &window, text.data, text.len), 0);
+		assert_int_equal(store_writer__add(writer, &window, strbuf_str(&texts[number]),
+						   texts[number].len),
+				 0);
 		if (number % 7 == 0)
 			test_commit(writer);
 	}
@@ -66,16 +78,14 @@ static bool expect_want(void *ctx, const struct window *window)
 
 static int expect_window(void *ctx, const struct window *window, const char *text, size_t len)
 {
-	__cleanup_strbuf struct strbuf expected = STRBUF_INIT;
 	struct expect *expect = ctx;
 	uint32_t number = expect->next;
 
 	assert_int_equal(window->pid, 1000 + number);
 	assert_string_equal(window_label(window, WINDOW_LABEL_CONTAINER),
 			    make_window(number).labels[WINDOW_LABEL_CONTAINER]);
-	make_text(number, &expected);
-	assert_int_equal(len, expected.len);
-	assert_int_equal(memcmp(text, strbuf_str(&expected), len), 0);
+	assert_int_equal(len, texts[number].len);
+	assert_int_equal(memcmp(text, strbuf_str(&texts[number]), len), 0);
 	expect->next += expect->step;
 	return number == expect->stop_at ? 31 : 0;
 }
@@ -198,5 +208,5 @@ int main(void)
 		cmocka_unit_test(damaged_large_texts_do_not_disturb_the_others),
 	};
 
-	return cmocka_run_group_tests_name("store_decoder", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("store_decoder", tests, texts_make, texts_release);
 }
