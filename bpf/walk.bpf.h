@@ -19,6 +19,12 @@
 #define USER_PAGE_BYTES 4096 /* larger pages only make windows shorter than they could be */
 #define FRAME_BYTES	16   /* saved frame pointer, return address */
 
+/*
+ * In place of a return address in the frame that the stub of nmethods' entry barriers makes; the return
+ * address is the next word (generate_method_entry_barrier(), stubGenerator_x86_64.cpp).
+ */
+#define BARRIER_COOKIE (~0ull)
+
 #define RULE_OK (-1) /* in place of enum jbpf_stack_end */
 
 enum walk_result {
@@ -115,6 +121,54 @@ static __always_inline bool put_method(struct scratch *state, __u64 off, __u64 *
 	return true;
 }
 
+#if defined(__TARGET_ARCH_x86)
+
+/*
+ * movdqu xmm0, [rsp]; movdqu xmm1, [rsp + 16]; as SSE or AVX has it: so the stub goes on after its call,
+ * as nothing else does. Two ints of -1 on the stack look like a cookie, too.
+ */
+static __always_inline bool is_barrier_stub(__u64 address)
+{
+	__u64 code[2] = {};
+
+	if (bpf_probe_read_user(code, 11, (void *)address) || code[1] != 0x10244c)
+		return false;
+	return code[0] == 0x6f0ff324046f0ff3 || code[0] == 0x6ffac524046ffac5;
+}
+
+/*
+ * state->fp is of a frame with a cookie, and the word taken last is the address in its code. Takes its
+ * caller, if that is the stub, else nothing.
+ */
+static __always_inline int barrier_frame_take(struct scratch *state)
+{
+	__u64 at = state->depth - 1, words[3];
+
+	KEEP_BITS(at, JBPF_MAX_DEPTH - 1);
+	if (!at || !is_barrier_stub(state->user.ips[at]) ||
+	    bpf_probe_read_user(words, sizeof(words), (void *)state->fp) ||
+	    !code_view_has(&state->code, words[2] - 1) || words[0] <= state->fp + 8 || words[0] & 7)
+		return JBPF_END_BAD_FP;
+	if (state->depth >= max_depth)
+		return JBPF_END_MAX_DEPTH;
+	state->hash = hash_add(state->hash, words[2]);
+	put_word(state, state->depth++, words[2]);
+	state->unwind.sp = state->fp + sizeof(words);
+	state->address = words[2];
+	state->fp = words[0];
+	return RULE_OK;
+}
+
+#else
+
+/* The stub's frame is like any other there. */
+static __always_inline int barrier_frame_take(struct scratch *state)
+{
+	return JBPF_END_BAD_FP;
+}
+
+#endif
+
 /*
  * One window: reads from scratch->fp up to the end of the page, at most WINDOW_BYTES, and follows
  * the frames in it. WALK_MORE when the chain leaves the window. With `stays_in_jit` that is so, too,
@@ -187,6 +241,8 @@ static __always_inline int window_follow(struct scratch *state, const bool has_i
 		state->unwind.window_base = base;
 		state->unwind.window_len = len;
 	}
+	if (has_interpreter && end == JBPF_END_BAD_FP && address == BARRIER_COOKIE)
+		end = barrier_frame_take(state);
 	if (end < 0)
 		return WALK_MORE;
 	state->end = end;

@@ -6,11 +6,14 @@
  *   fake_stack SECONDS random N THREADS
  *
  * Maps a page at ADDRESS, where an endless loop of one instruction is its leaf, and runs it with
- * WORDs as return addresses in a chain of frames; the last frame's pointer is 0. With "random", each
+ * WORDs as return addresses in a chain of frames; the last frame's pointer is 0. A WORD of ~0 is the
+ * cookie of an entry barrier's frame: what is next lies a word further up, in the same frame. At a
+ * WORD with "stub" behind it lies what follows the call in the barrier's stub. With "random", each
  * of the threads has N random frames, other ones after some microseconds. Prints "ready" when the
  * work begins, and is killed, or ended by SIGALRM.
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +24,7 @@
 #define FRAMES_MAX 2048
 #define PAGE	   4096
 #define ROUNDS	   20000
+#define COOKIE	   UINT64_MAX
 #define LEAF	   0x5000000000ull /* of "random" */
 
 struct chain {
@@ -32,6 +36,9 @@ struct chain {
 
 /* loop: dec rdi; jnz loop; ret-less for ever when rdi is 0 at the beginning */
 static const uint8_t forever[] = { 0xeb, 0xfe };
+
+/* movdqu xmm0, [rsp]; movdqu xmm1, [rsp + 16] */
+static const uint8_t stub[] = { 0xf3, 0x0f, 0x6f, 0x04, 0x24, 0xf3, 0x0f, 0x6f, 0x4c, 0x24, 0x10 };
 
 static __attribute__((noreturn)) void run(uint64_t address, struct chain *chain)
 {
@@ -55,6 +62,7 @@ static __attribute__((noinline)) void burn_with(struct chain *chain, uint64_t ro
 #elif defined(__aarch64__)
 
 static const uint8_t forever[] = { 0x00, 0x00, 0x00, 0x14 };
+static const uint8_t stub[] = { 0x00, 0x00, 0x00, 0x14 };
 
 static __attribute__((noreturn)) void run(uint64_t address, struct chain *chain)
 {
@@ -82,22 +90,41 @@ static void chain_link(struct chain *chain, long cnt)
 		chain->frames[i][0] = i + 1 < cnt ? (uintptr_t)chain->frames[i + 1] : 0;
 }
 
-static int run_fixed(uint64_t address, char **words, long cnt)
+/* False: something else is there. */
+static bool code_map(uint64_t address, const uint8_t *code, size_t len)
 {
-	static struct chain chain;
 	void *page = (void *)(uintptr_t)(address & ~(uint64_t)(PAGE - 1));
 	void *got = mmap(page, PAGE, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
-	if (got != page || cnt > FRAMES_MAX)
-		return 1;
-	memcpy((void *)(uintptr_t)address, forever, sizeof(forever));
+	if (got != page)
+		return false;
+	memcpy((void *)(uintptr_t)address, code, len);
 	if (mprotect(page, PAGE, PROT_READ | PROT_EXEC))
-		return 1;
+		return false;
 	__builtin___clear_cache(page, (char *)page + PAGE);
+	return true;
+}
+
+static int run_fixed(uint64_t address, char **words, long cnt)
+{
+	static struct chain chain;
+
+	if (cnt > FRAMES_MAX || !code_map(address, forever, sizeof(forever)))
+		return 1;
 	chain_link(&chain, cnt);
-	for (long i = 0; i < cnt; i++)
-		chain.frames[i][1] = strtoull(words[i], NULL, 16);
+	for (long i = 0; i < cnt; i++) {
+		char *end;
+
+		chain.frames[i][1] = strtoull(words[i], &end, 16);
+		if (strcmp(end, "stub") == 0 && !code_map(chain.frames[i][1], stub, sizeof(stub)))
+			return 1;
+		if (chain.frames[i][1] == COOKIE && i + 1 < cnt) {
+			chain.frames[i][0] = chain.frames[i + 1][0];
+			chain.frames[i + 1][0] = strtoull(words[i + 1], NULL, 16);
+			i++;
+		}
+	}
 	puts("ready");
 	fflush(stdout);
 	run(address, &chain);

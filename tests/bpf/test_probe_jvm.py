@@ -2,6 +2,7 @@
 """What the BPF side takes of real JVMs: the Method* of every interpreted frame, and a leaf that does
 not make each sample a stack of its own."""
 import math
+import platform
 import re
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from live import AIDS, TOP, assert_nothing_lost, sample as live_sample, settled, total
+from live import AIDS, END_BAD_FP, END_ROOT, TOP, assert_nothing_lost, load, sample as live_sample, settled, total
 
 pytestmark = pytest.mark.live
 
@@ -99,6 +100,24 @@ def test_every_interpreted_frame_has_its_method_figures():
     most = 0.01 * total(counts)
     assert unmade_cnt <= most + 5 * math.sqrt(most), (unmade_cnt, total(counts))
     assert sum(count for _, _, count in frames) - unmade_cnt > 5 * total(counts)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the stub's frame is like any other elsewhere")
+@pytest.mark.parametrize("is_stub", [True, False], ids=["stub", "other code"])
+def test_a_stack_goes_on_behind_the_stub_of_an_entry_barrier_alone(is_stub):
+    """Its frame has a cookie, ~0, where others have their return address, and that a word further up. The same words in
+    the frame of other code are no frame: two ints of -1 are such words, too."""
+    leaf, code = 0x5000000000, 0x5000010000
+    words = [code + 16 * i for i in range(1, 9)]
+    told = [f"{word:x}" for word in words]
+    told[2:3] = [told[2] + "stub" * is_stub, "f" * 16]
+    with load(900, f"{leaf:x}", *told, program="fake_stack") as process:
+        _, counts = sample(process, [code, code + 4096, code + 4096, code + 8192],
+                           until=lambda counts: total(counts) > 20)
+    for item in counts:
+        found, end = item["user"]["ips"], item["user"]["end"]
+        wanted = (words, END_ROOT) if is_stub else (words[:3], END_BAD_FP)
+        assert (found, end) == ([leaf, *wanted[0]], wanted[1]), [f"{word:x}" for word in found]
 
 
 def sample_callers(least):

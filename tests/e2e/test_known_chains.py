@@ -118,6 +118,28 @@ def test_no_chain_is_impossible_and_hardly_any_is_cut(case):
     assert_rare(counts["cut"], counts["whole"] + counts["cut"], CUT_SHARE.get(jdk, 0.005), bad)
 
 
+BARRIER = "BarrierSetNMethod::nmethod_stub_entry_barrier"
+
+
+@pytest.mark.long("how soon it is known where code is, by which the stub is told, is the host's")
+@pytest.mark.parametrize("jdk", ALL_JDKS[2:] if IS_ALL else [17])
+def test_stacks_go_on_behind_entry_barriers(engine, daemon, jdk):
+    """The collector arms them at each of its cycles, so that each method runs into its own at its next call."""
+    flags = ["-XX:-Inline", "-XX:+UseZGC", "-XX:ZCollectionInterval=0.001"]
+    container = engine.start_ready(f"barriers-{jdk}", java("Chains", 900, flags=flags, inline=True), "READY", jdk=jdk)
+    profiler = daemon("--frequency", "999", window="2s").start().wait_ready()
+    pid = container.pid
+    wait_whole(profiler, pid)
+    begin = profiler.stored_until()
+    profiler.wait_samples({pid: 1}, since=begin)
+    wait_until(lambda: profiler.dump("--pid", pid, since=begin).with_frame(BARRIER) >= 10, 120, "barriers are sampled")
+    assert profiler.stop() == 0, profiler.log()
+    folded = profiler.dump("--pid", pid, since=begin).only(lambda frames: BARRIER in frames)
+    container.remove()
+    assert folded.samples(lambda frames: verdict(frames) == "whole") >= 1, folded
+    assert not folded.samples(lambda frames: TRUNCATED in frames or verdict(frames) == "impossible"), folded
+
+
 def is_cut_in_the_interpreter(frames):
     return [frame for frame in frames[1:] if kind(frame) != "k"] == [TRUNCATED, "Interpreter"]
 
