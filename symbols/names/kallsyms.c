@@ -22,6 +22,8 @@
 #define KALLSYMS_REFRESH_NS (30 * CLOCK_NS_PER_S)
 /* Reading takes some 60 ms of CPU time; this often while BPF programs are asked for. */
 #define KALLSYMS_BPF_REFRESH_NS (60 * CLOCK_NS_PER_S)
+/* What is asked this soon after a reading was there when it was read. */
+#define KALLSYMS_FRESH_NS CLOCK_NS_PER_S
 #define KALLSYMS_IMAGE_BYTES \
 	4096u /* of a trampoline or dispatcher, at most a page (bpf_jit_comp.c) */
 /* The last function before a gap (end of the kernel, of a module) is taken to be this long at most. */
@@ -33,15 +35,28 @@ struct kallsyms_entry {
 	uint32_t module; /* into names; 0 = "" */
 };
 
+/*
+ * How long a BPF program is is nowhere, and another one may be loaded behind it: it is known to go as far
+ * as what was asked when the table was fresh. The last function of a module likewise.
+ */
+struct kallsyms_reach {
+	uint64_t start;
+	uint64_t known_end;
+};
+
 struct kallsyms {
 	int fd; /* -1: could not be opened */
 	struct kallsyms_entry *entries;
 	size_t cnt;
 	size_t cap;
 	struct strbuf names;   /* NUL-terminated strings; begins with "" */
-	uint64_t read_boot_ns; /* 0 = never */
+	uint64_t read_boot_ns; /* when that was tried last; 0 = never */
+	uint64_t made_boot_ns; /* when what is here was read */
 	bool is_hidden;
 	uint32_t last_module; /* of the line before: modules come in runs */
+	struct kallsyms_reach *reaches;
+	size_t reach_cnt;
+	size_t reach_cap;
 };
 
 int kallsyms__from_fd(int fd, struct kallsyms **out)
@@ -70,6 +85,7 @@ void kallsyms__free(struct kallsyms *syms)
 	if (syms->fd >= 0)
 		close(syms->fd);
 	free(syms->entries);
+	free(syms->reaches);
 	strbuf_release(&syms->names);
 	free(syms);
 }
@@ -262,35 +278,6 @@ static void kallsyms_settle(struct kallsyms *syms)
 	}
 }
 
-static int kallsyms_read(struct kallsyms *syms, uint64_t now_boot_ns)
-{
-	__cleanup_free char *text = malloc(KALLSYMS_STEP_BYTES);
-	struct kallsyms fresh = { .fd = syms->fd, .read_boot_ns = now_boot_ns };
-	int err = -ENOMEM;
-
-	syms->read_boot_ns = now_boot_ns;
-	if (text && lseek(syms->fd, 0, SEEK_SET) < 0)
-		return -errno;
-	strbuf_putc(&fresh.names, '\0');
-	if (text)
-		err = strbuf_error(&fresh.names);
-	if (!err)
-		err = kallsyms_parse(&fresh, text);
-	if (err) {
-		free(fresh.entries);
-		strbuf_release(&fresh.names);
-		return err;
-	}
-	kallsyms_settle(&fresh);
-	fresh.is_hidden = fresh.cnt == 0;
-	if (fresh.is_hidden && !syms->is_hidden)
-		pr_warn("kallsyms: the kernel hides its addresses (kernel.kptr_restrict, or no CAP_SYSLOG), kernel frames stay unnamed\n");
-	free(syms->entries);
-	strbuf_release(&syms->names);
-	*syms = fresh;
-	return 0;
-}
-
 static bool is_bpf(const char *module)
 {
 	return strcmp(module, "bpf") == 0;
@@ -322,6 +309,14 @@ static uint64_t kallsyms_end(const struct kallsyms *syms, size_t i)
 	return limit;
 }
 
+/* How long it is is nowhere, and what lies behind it may be of a module that was loaded since. */
+static bool is_last_of_module(const struct kallsyms *syms, size_t i)
+{
+	uint32_t module = syms->entries[i].module;
+
+	return module && (i + 1 == syms->cnt || syms->entries[i + 1].module != module);
+}
+
 static int kallsyms_find(const struct kallsyms *syms, uint64_t address, struct kallsym *out)
 {
 	size_t low = 0, high = syms->cnt;
@@ -342,13 +337,99 @@ static int kallsyms_find(const struct kallsyms *syms, uint64_t address, struct k
 		.name = syms->names.data + syms->entries[low - 1].name,
 		.module = syms->names.data + syms->entries[low - 1].module,
 	};
-	out->may_change = is_bpf(out->module);
+	out->may_change = is_bpf(out->module) || is_last_of_module(syms, low - 1);
 	return 0;
+}
+
+/* Those that begin where they did, under the same name; that of a BPF program has its tag. */
+static void kallsyms_keep_reaches(struct kallsyms *syms, struct kallsyms *fresh)
+{
+	struct kallsym before, now;
+
+	for (size_t i = 0; i < syms->reach_cnt; i++) {
+		struct kallsyms_reach *reach = &syms->reaches[i];
+
+		if (!kallsyms_find(syms, reach->start, &before) &&
+		    !kallsyms_find(fresh, reach->start, &now) && now.start == reach->start &&
+		    strcmp(before.name, now.name) == 0)
+			syms->reaches[fresh->reach_cnt++] = *reach;
+	}
+	fresh->reaches = syms->reaches;
+	fresh->reach_cap = syms->reach_cap;
+}
+
+static int kallsyms_read(struct kallsyms *syms, uint64_t now_boot_ns)
+{
+	__cleanup_free char *text = malloc(KALLSYMS_STEP_BYTES);
+	struct kallsyms fresh = {
+		.fd = syms->fd,
+		.read_boot_ns = now_boot_ns,
+		.made_boot_ns = now_boot_ns,
+	};
+	int err = -ENOMEM;
+
+	syms->read_boot_ns = now_boot_ns;
+	if (text && lseek(syms->fd, 0, SEEK_SET) < 0)
+		return -errno;
+	strbuf_putc(&fresh.names, '\0');
+	if (text)
+		err = strbuf_error(&fresh.names);
+	if (!err)
+		err = kallsyms_parse(&fresh, text);
+	if (err) {
+		free(fresh.entries);
+		strbuf_release(&fresh.names);
+		return err;
+	}
+	kallsyms_settle(&fresh);
+	fresh.is_hidden = fresh.cnt == 0;
+	if (fresh.is_hidden && !syms->is_hidden)
+		pr_warn("kallsyms: the kernel hides its addresses (kernel.kptr_restrict, or no CAP_SYSLOG), kernel frames stay unnamed\n");
+	kallsyms_keep_reaches(syms, &fresh);
+	free(syms->entries);
+	strbuf_release(&syms->names);
+	*syms = fresh;
+	return 0;
+}
+
+/* Is the address, which lies behind the start of `found`, known to be of that symbol? Learns it, too. */
+static bool kallsyms_reaches(struct kallsyms *syms, const struct kallsym *found, uint64_t address,
+			     bool is_fresh)
+{
+	struct kallsyms_reach *reach = syms->reaches;
+	struct kallsyms_reach *end = reach + syms->reach_cnt;
+
+	while (reach < end && reach->start != found->start)
+		reach++;
+	if (reach < end && address < reach->known_end)
+		return true;
+	if (!is_fresh)
+		return false;
+	if (reach < end)
+		reach->known_end = address + 1;
+	else if (!vec_room(syms->reaches, syms->reach_cnt, syms->reach_cap, 16))
+		syms->reaches[syms->reach_cnt++] = (struct kallsyms_reach){
+			.start = found->start,
+			.known_end = address + 1,
+		};
+	return true;
+}
+
+/* As kallsyms_find(), but what may be of a program that was loaded since has no name. */
+static int kallsyms_find_sure(struct kallsyms *syms, uint64_t address, bool is_fresh,
+			      struct kallsym *out)
+{
+	int err = kallsyms_find(syms, address, out);
+
+	if (!err && out->may_change && !kallsyms_reaches(syms, out, address, is_fresh))
+		err = -ENOENT;
+	return err;
 }
 
 int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address, uint64_t now_boot_ns,
 			      struct kallsym *out)
 {
+	bool is_fresh = now_boot_ns - syms->made_boot_ns <= KALLSYMS_FRESH_NS;
 	uint64_t keep_ns = KALLSYMS_REFRESH_NS;
 	struct kallsym found;
 	int err = -ENOENT;
@@ -356,12 +437,12 @@ int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address, uint64_t 
 	if (syms->fd < 0)
 		return -EACCES;
 	if (syms->cnt)
-		err = kallsyms_find(syms, address, &found);
+		err = kallsyms_find_sure(syms, address, is_fresh, &found);
 	if (err == 0 && !found.may_change) {
 		*out = found;
 		return 0;
 	}
-	/* Programs lie side by side, and what lies between two known ones may be a new one. */
+	/* Places of programs that are gone are used again. */
 	if (err == 0)
 		keep_ns = KALLSYMS_BPF_REFRESH_NS;
 	if (syms->read_boot_ns == 0 || now_boot_ns - syms->read_boot_ns >= keep_ns) {
@@ -369,7 +450,7 @@ int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address, uint64_t 
 		if (err == -ENOMEM)
 			return err;
 		if (syms->cnt)
-			err = kallsyms_find(syms, address, &found);
+			err = kallsyms_find_sure(syms, address, err == 0, &found);
 	}
 	if (!syms->cnt)
 		return -EACCES;
@@ -380,5 +461,6 @@ int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address, uint64_t 
 
 size_t kallsyms__bytes(const struct kallsyms *syms)
 {
-	return sizeof(*syms) + syms->cap * sizeof(*syms->entries) + syms->names.cap;
+	return sizeof(*syms) + syms->cap * sizeof(*syms->entries) +
+	       syms->reach_cap * sizeof(*syms->reaches) + syms->names.cap;
 }

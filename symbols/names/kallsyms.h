@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernel functions from /proc/kallsyms. Read when first needed, and again when an address lies
- * outside of everything known (a new module or BPF program), or within BPF programs, which come and go
- * without a gap; but not often. The file stays open:
+ * outside of everything known (a new module or BPF program), or among BPF programs, which come and go
+ * without a gap; but not often. Until then what may be of a newer program or module has no name. The file stays open:
  * whether it shows addresses is decided by the rights its opener had, which jbpfd gives up later.
  */
 #ifndef JBPF_NAMES_KALLSYMS_H

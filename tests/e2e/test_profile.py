@@ -2,13 +2,15 @@
 """Is the profile true? Programs with known shares, depth and system calls, on real JVMs in real
 containers; what is measured is compared with what the program itself says it did."""
 import re
+import subprocess
+from contextlib import contextmanager
 
 import pytest
 
 from harness.containers import java
 from harness.daemon import Daemon
 from harness.folded import Folded, assert_rare, assert_share, kind, kinds, plain
-from harness.programs import comm_of, wait_until
+from harness.programs import AIDS, comm_of, wait_until
 
 pytestmark = pytest.mark.live
 
@@ -146,3 +148,38 @@ def test_c_program_on_the_host_is_named_without_any_jvm(daemon, spinner):
     assert_share(seventy, seventy + thirty, 0.7)
     assert_rare(folded.total - seventy - thirty, folded.total, 0.05, folded)
     assert_rare(folded.total - folded.with_frame("main"), folded.total, 0.05, folded)
+
+
+# ---- kernel code that came later ----
+
+@contextmanager
+def bpf_spinner(name):
+    process = subprocess.Popen([AIDS / "bpf_spinner", "600", name], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def bpf_names(folded):
+    """Of the BPF programs on the stacks, without their tags."""
+    found = (re.fullmatch(r"bpf_prog_[0-9a-f]{16}_(\w+)", plain(frame)) for frames, _ in folded.stacks for frame in frames)
+    return {match.group(1) for match in found if match}
+
+
+@pytest.mark.long("the kernel's symbols are read again after half a minute")
+def test_bpf_program_that_was_loaded_later_has_its_own_name_or_none(daemon):
+    """It lies right behind the first, whose end nothing tells."""
+    profiler = daemon(window="2s").start().wait_ready()
+    with bpf_spinner("first") as first:
+        profiler.wait_samples({first.pid: 1})
+        wait_until(lambda: "first" in bpf_names(profiler.dump("--pid", first.pid)), 100, "the first has its name")
+        with bpf_spinner("second") as second:
+            profiler.wait_samples({second.pid: 1})
+            wait_until(lambda: "second" in bpf_names(profiler.dump("--pid", second.pid)), 100, "the second has its name")
+            assert profiler.stop() == 0, profiler.log()
+    assert bpf_names(profiler.dump("--pid", first.pid)) == {"first"}
+    assert bpf_names(profiler.dump("--pid", second.pid)) == {"second"}

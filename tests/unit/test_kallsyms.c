@@ -145,12 +145,53 @@ static void a_bpf_program_between_two_others_gets_its_own_name(void **state)
 	assert_int_equal(kallsyms__open(proc_fd, &syms), 0);
 	check(syms, 0xffffffffc0000010, 100, "bpf_prog_1111111111111111_a", "bpf");
 	write_kallsyms(new);
-	check(syms, 0xffffffff81000000, 159, "startup_64", "");
-	check(syms, 0xffffffffc0001010, 160, "bpf_prog_3333333333333333_c", "bpf");
-	check(syms, 0xffffffffc0000010, 161, "bpf_prog_1111111111111111_a", "bpf");
+	check(syms, 0xffffffff81000000, 129, "startup_64", "");
+	/* Until the table is read again it is nobody's, what is known to be of the program before is. */
+	check(syms, 0xffffffffc0001010, 129, "-", "");
+	check(syms, 0xffffffffc0000010, 129, "bpf_prog_1111111111111111_a", "bpf");
+	check(syms, 0xffffffffc0000008, 129, "bpf_prog_1111111111111111_a", "bpf");
+	check(syms, 0xffffffffc0001010, 130, "bpf_prog_3333333333333333_c", "bpf");
+	check(syms, 0xffffffffc0000010, 131, "bpf_prog_1111111111111111_a", "bpf");
+	check(syms, 0xffffffffc0001010, 159, "bpf_prog_3333333333333333_c", "bpf");
 	/* And without one that is gone, its place is nobody's, or the one's before it at most. */
 	write_kallsyms(KERNEL "ffffffffc0004000 t bpf_prog_2222222222222222_b\t[bpf]\n");
 	check(syms, 0xffffffffc0001010, 220, "-", "");
+	kallsyms__free(syms);
+}
+
+static void what_is_known_of_a_bpf_program_is_not_of_another_in_its_place(void **state)
+{
+	struct kallsyms *syms;
+
+	(void)state;
+	write_kallsyms(KERNEL "ffffffffc0000000 t bpf_prog_1111111111111111_a\t[bpf]\n");
+	assert_int_equal(kallsyms__open(proc_fd, &syms), 0);
+	check(syms, 0xffffffffc0000800, 100, "bpf_prog_1111111111111111_a", "bpf");
+	write_kallsyms(KERNEL "ffffffffc0000000 t bpf_prog_2222222222222222_b\t[bpf]\n");
+	check(syms, 0xffffffffc0000010, 160, "bpf_prog_2222222222222222_b", "bpf");
+	check(syms, 0xffffffffc0000800, 170, "-", "");
+	check(syms, 0xffffffffc0000010, 170, "bpf_prog_2222222222222222_b", "bpf");
+	check(syms, 0xffffffffc0000800, 190, "bpf_prog_2222222222222222_b", "bpf");
+	kallsyms__free(syms);
+}
+
+static void a_module_behind_the_last_function_of_another_gets_its_own_name(void **state)
+{
+	struct kallsyms *syms;
+
+	(void)state;
+	write_kallsyms(KERNEL "ffffffffc0000000 t ext4_read\t[ext4]\n"
+			      "ffffffffc0000100 t ext4_exit\t[ext4]\n");
+	assert_int_equal(kallsyms__open(proc_fd, &syms), 0);
+	check(syms, 0xffffffffc0000180, 100, "ext4_exit", "ext4");
+	write_kallsyms(KERNEL "ffffffffc0000000 t ext4_read\t[ext4]\n"
+			      "ffffffffc0000100 t ext4_exit\t[ext4]\n"
+			      "ffffffffc0001000 t xfs_read\t[xfs]\n");
+	check(syms, 0xffffffffc0001010, 110, "-", "");
+	check(syms, 0xffffffffc0000080, 110, "ext4_read", "ext4");
+	check(syms, 0xffffffffc0000180, 110, "ext4_exit", "ext4");
+	check(syms, 0xffffffffc0001010, 130, "xfs_read", "xfs");
+	check(syms, 0xffffffffc0000180, 140, "ext4_exit", "ext4");
 	kallsyms__free(syms);
 }
 
@@ -239,6 +280,8 @@ int main(void)
 		cmocka_unit_test(kallsyms_modules_are_no_part_of_names),
 		cmocka_unit_test(kallsyms_is_read_again_for_a_new_module_but_not_often),
 		cmocka_unit_test(a_bpf_program_between_two_others_gets_its_own_name),
+		cmocka_unit_test(what_is_known_of_a_bpf_program_is_not_of_another_in_its_place),
+		cmocka_unit_test(a_module_behind_the_last_function_of_another_gets_its_own_name),
 		cmocka_unit_test(a_trampoline_is_a_page_at_most),
 		cmocka_unit_test(kallsyms_hidden_addresses_are_said_to_be),
 		cmocka_unit_test(kallsyms_that_cannot_be_opened_gives_nothing),
