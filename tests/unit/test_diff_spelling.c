@@ -84,6 +84,10 @@ static void run_specific_parts_go(void **state)
 		{ "java/lang/invoke/LambdaForm$MH.0x0000000800c03000.invoke_[j]",
 		  "java.lang.invoke.LambdaForm$MH.invoke_[j]" },
 		/* proxies, accessors, generated subclasses */
+		{ "a/Context$$Lambda$lambda$wrap$2$2630016632.0x00000000000100dd.call",
+		  "a.Context$$Lambda$lambda$wrap$2.call_[j]" },
+		{ "java/lang/invoke/LambdaForm$NFI/980546781.invoke_MT",
+		  "java.lang.invoke.LambdaForm$NFI.invoke_MT_[j]" },
 		{ "jdk.proxy2.$Proxy17.add_[j]", "jdk.proxy.$Proxy.add_[j]" },
 		{ "com.sun.proxy.$Proxy5.add_[j]", "com.sun.proxy.$Proxy.add_[j]" },
 		{ "sun.reflect.GeneratedMethodAccessor120.invoke_[j]",
@@ -121,6 +125,16 @@ static void run_specific_parts_go(void **state)
 		{ "java/util/List.add(ILjava/lang/Object|)Z_[j]",
 		  "java.util.List.add(int, java.lang.Object)_[j]" },
 		{ "java/lang/Thread.run()V", "java.lang.Thread.run()_[j]" },
+		/* ... and as the file has it, where ";" ends a frame */
+		{ "Lorg/a/MemberBox;::invoke", "org.a.MemberBox.invoke_[j]" },
+		{ "Lorg/a/MemberBox$1;::<init>_[j];Lorg/a/B;::f",
+		  "org.a.MemberBox$1.<init>_[j];org.a.B.f_[j]" },
+		/* lines and bytecodes */
+		{ "java/lang/Thread.run:829", "java.lang.Thread.run_[j]" },
+		{ "java/lang/Thread.run@11_[j]", "java.lang.Thread.run_[j]" },
+		{ "shop.Cart$1.<init>:12_[0]", "shop.Cart$1.<init>_[0]" },
+		{ "Main.work:12_[j]", "Main.work_[j]" },
+		{ "a.B$$Lambda$14/0x0000000800c01220.run:7", "a.B$$Lambda.run_[j]" },
 		{ "Lorg/a/MemberBox:::invoke", "org.a.MemberBox.invoke_[j]" },
 		{ "Lorg/a/MemberBox:::invoke_[j]", "org.a.MemberBox.invoke_[j]" },
 		{ "org/a/MemberBox:::invoke", "org.a.MemberBox.invoke_[j]" },
@@ -196,6 +210,11 @@ static void native_names_lose_what_a_build_adds(void **state)
 		{ "int operator", "int operator" },
 		{ "void foo<int>(a::B)", "void foo<int>(a::B)" },
 		{ "main (app.py:10)", "main (app.py:10)" },
+		{ "main.work:12", "main.work:12" },
+		{ "foo:12", "foo:12" },
+		{ "Lib/x;a::b", "Lib/x;a::b" },
+		{ "Load;::f", "Load;::f" },
+		{ "thread (main)", "thread (main)" },
 		{ "a b.C.d", "a b.C.d" },
 		{ "a/B", "a/B" },
 		{ "a/B.", "a/B." },
@@ -230,6 +249,9 @@ static void numbers_of_threads_and_processes_go(void **state)
 		{ "[GC Thread#3 tid=9];f", "[GC Thread#N];f" },
 		{ "[http-nio-8080-exec-12];f", "[http-nio-N-exec-N];f" },
 		{ "[main tid=1];f", "[main];f" },
+		{ "thread (0x7F20B6FFD640);f", "thread (N);f" },
+		{ "process 12:\"python x.py\";thread (0x7F20B6FFD640);f",
+		  "process N:\"python x.py\";thread (N);f" },
 		{ "java-4711;f", "java-N;f" },
 		{ "java-4711/4712;f", "java-N/N;f" },
 		{ "kworker/0:1-events;f", "kworker/N:N-events;f" },
@@ -286,6 +308,7 @@ static void a_stack_without_process_is_known_by_its_first_frame(void **state)
 		{ "java;f", false },
 		{ "java-4711;f", false },
 		{ "[main tid=1];f", false },
+		{ "thread (0x7F20B6FFD640);f", false },
 		{ "kworker/0:1-events;f", false },
 		{ "", false },
 		{ "java/lang/Thread.run;f", true },
@@ -317,6 +340,7 @@ static void a_class_of_no_package_is_java_among_java(void **state)
 	assert_non_null(spelling);
 	check(spelling, "a;java/lang/Thread.run;Mixed.serve", expected);
 	check(spelling, "a;void java.lang.Thread.run;void Mixed.serve", expected);
+	check(spelling, "a;java/lang/Thread.run:829;Mixed.serve:12", expected);
 	check(spelling, "a;java/lang/Thread.run;Mixed$Job.lambda$f$0;JVM_Sleep.cold;a.b",
 	      "a;java.lang.Thread.run_[j];Mixed$Job.lambda$f$0_[j];JVM_Sleep;a.b");
 	check(spelling, "a;main;Mixed.serve", "a;main;Mixed.serve");

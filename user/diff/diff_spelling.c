@@ -20,6 +20,7 @@
 
 #define UNKNOWN		 "[unknown]"
 #define UNKNOWN_JIT	 "[unknown jit]"
+#define PYTHON_THREAD	 "thread (N)"
 #define PLACE_FIRST	 'p'
 #define PLACE_OTHER	 'f'
 #define PLACE_AMONG_JAVA 'j' /* in stacks with classes in their internal spelling */
@@ -345,6 +346,16 @@ static bool is_perf_map(const char *name, size_t len)
 	return true;
 }
 
+/* "thread (0x7F20B6FFD640)": py-spy's, in front of each stack, with a number that the next run has another for. */
+static bool is_thread_of_python(const char *name, size_t len)
+{
+	static const char begin[] = "thread (";
+	size_t skip = strlen(begin);
+
+	return len > skip && memcmp(name, begin, skip) == 0 && name[len - 1] == ')' &&
+	       is_address(name + skip, len - skip - 1);
+}
+
 /*
  * A frame with the suffix of Java code. Inlined C++ has "_[i]" as well where stackcollapse-perf.pl
  * --all wrote it: a name without a class in front of its method is not Java's.
@@ -355,6 +366,7 @@ static void append_marked(const char *name, size_t len, struct strbuf *out, enum
 
 	if (append_tiered(name, len, out))
 		return;
+	len = java_spelling_without_line(name, len, true);
 	if (append_vm_code(name, len, out)) {
 		*kind = FRAME_KIND_NATIVE;
 	} else if (*kind == FRAME_KIND_INLINED && java_spelling_is_foreign(name, len)) {
@@ -374,6 +386,7 @@ static bool append_unmarked_java(const char *name, size_t len, bool among_java, 
 {
 	__cleanup_strbuf struct strbuf plain = STRBUF_INIT;
 
+	len = java_spelling_without_line(name, len, among_java);
 	if (java_spelling_append_collapsed(name, len, &plain))
 		append_java_text(&plain, out);
 	else if (java_spelling_is_certain(name, len) ||
@@ -402,6 +415,8 @@ static void append_unmarked(const char *name, size_t len, bool among_java, struc
 {
 	if (is_address(name, len))
 		strbuf_puts(out, UNKNOWN);
+	else if (is_thread_of_python(name, len))
+		strbuf_puts(out, PYTHON_THREAD);
 	else if (is_perf_map(name, len))
 		strbuf_puts(out, UNKNOWN_JIT);
 	else if (library_len(name, len))
@@ -436,6 +451,10 @@ static void append_process(const char *name, size_t len, struct strbuf *out)
 	__cleanup_strbuf struct strbuf plain = STRBUF_INIT;
 	bool is_thread = found != NULL || (len && *name == '[');
 
+	if (is_thread_of_python(name, len)) {
+		strbuf_puts(out, PYTHON_THREAD);
+		return;
+	}
 	if (found) {
 		strbuf_append(&plain, name, (size_t)(found - name));
 		if (has_bracket)
@@ -532,15 +551,46 @@ static bool has_internal_spelling(const char *stack, size_t len)
 		return false;
 	while (stack_text_next(&stack, &len, &frame))
 		if (frame.kind == FRAME_KIND_NATIVE &&
-		    java_spelling_is_internal(frame.name, frame.name_len))
+		    java_spelling_is_internal(frame.name,
+					      java_spelling_without_line(frame.name, frame.name_len,
+									 false)))
 			return true;
 	return false;
+}
+
+/*
+ * perf-map-agent's "Lorg/a/B;::run" is two frames to who splits at ";", as bcc's tools write it. Takes the
+ * second from the stack, and makes one of both, as stackcollapse-perf.pl does. False: it is a frame like any
+ * other.
+ */
+static bool join_frames(struct stack_frame *frame, const char **stack, size_t *len,
+			struct strbuf *joined)
+{
+	struct stack_frame method;
+
+	if (frame->kind != FRAME_KIND_NATIVE || !frame->name_len || *frame->name != 'L' ||
+	    !memchr(frame->name, '/', frame->name_len) ||
+	    memchr(frame->name, '.', frame->name_len) || *len < 3 || memcmp(*stack, "::", 2) != 0 ||
+	    !stack_text_next(stack, len, &method))
+		return false;
+	strbuf_clear(joined);
+	strbuf_append(joined, frame->text, frame->text_len);
+	strbuf_putc(joined, ':');
+	strbuf_append(joined, method.text, method.text_len);
+	*frame = (struct stack_frame){
+		.name = strbuf_str(joined),
+		.name_len = frame->name_len + 1 + method.name_len,
+		.text = strbuf_str(joined),
+		.text_len = joined->len,
+		.kind = method.kind,
+	};
+	return true;
 }
 
 int diff_spelling__stack(struct diff_spelling *spelling, const char *stack, size_t len,
 			 struct strbuf *out)
 {
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT, joined = STRBUF_INIT;
 	struct stack_frame frame;
 	char others = has_internal_spelling(stack, len) ? PLACE_AMONG_JAVA : PLACE_OTHER;
 	char place = PLACE_FIRST;
@@ -549,6 +599,8 @@ int diff_spelling__stack(struct diff_spelling *spelling, const char *stack, size
 	while (!err && stack_text_next(&stack, &len, &frame)) {
 		uint32_t id = 0;
 
+		if (join_frames(&frame, &stack, &len, &joined) && strbuf_error(&joined))
+			return strbuf_error(&joined);
 		err = find_text(spelling, &frame, place, &id);
 		if (err)
 			break;
@@ -573,6 +625,8 @@ bool diff_spelling_begins_with_code(const char *stack, size_t len)
 	if (frame.kind != FRAME_KIND_NATIVE)
 		return true;
 	/* Processes and threads may have any name but these. */
+	if (is_thread_of_python(frame.name, frame.name_len))
+		return false;
 	return java_spelling_is_certain(frame.name, frame.name_len) ||
 	       contains(frame.name, frame.name_len, "::") ||
 	       memchr(frame.name, '(', frame.name_len) != NULL ||

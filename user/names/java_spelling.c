@@ -228,6 +228,23 @@ bool java_spelling_is_certain(const char *name, size_t len)
 		(java_generated_is_in(text) && (memchr(name, '/', len) || memchr(name, '.', len))));
 }
 
+size_t java_spelling_without_line(const char *name, size_t len, bool is_marked)
+{
+	size_t digits = 0, left;
+
+	while (digits < len && parse_is_digit(name[len - digits - 1]))
+		digits++;
+	if (!digits || digits == len || !memchr(":@", name[len - digits - 1], 2))
+		return len;
+	left = len - digits - 1;
+	if (memchr(name, ':', left) || memchr(name, ' ', left))
+		return len;
+	return java_spelling_is_certain(name, left) ||
+			       (is_marked && java_spelling_is_likely(name, left)) ?
+		       left :
+		       len;
+}
+
 bool java_spelling_append_signed(const char *name, size_t len, struct strbuf *out)
 {
 	size_t plain = without_signature((struct text){ name, len }).len;

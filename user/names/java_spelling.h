@@ -32,6 +32,12 @@ bool java_spelling_may_be(const char *name, size_t len);
 bool java_spelling_is_foreign(const char *name, size_t len);
 
 /*
+ * async-profiler's options for lines and bytecodes: "java/lang/Thread.run:829", "java/lang/Thread.run@11".
+ * The length without it; what is marked as Java's need only be likely to be a name of it.
+ */
+size_t java_spelling_without_line(const char *name, size_t len, bool is_marked);
+
+/*
  * async-profiler's option sig: "java/util/List.add(Ljava/lang/Object|)Z", since ";" ends a frame.
  * Appends the descriptor with its ";"; false: there is none.
  */
