@@ -26,6 +26,7 @@ import time
 TOP = pathlib.Path(__file__).resolve().parents[2]
 MODES = ["memory", "EIO", "ENOSPC", "short"]
 FAST_POINTS = 25  # of a case that copies a store, and mode
+MEMORY_BYTES = 2 << 30  # many times what the sweep writes
 JOBS = 2
 TIMEOUT_S = 120
 SHOWN_FAULTS = 5  # of a case and mode
@@ -554,6 +555,13 @@ class Sweep:
         return not faults
 
 
+def memory() -> str | None:
+    """A folder in memory, if there is room: each call fails in a store of its own, and a disk makes each wait."""
+    folder = "/dev/shm"
+    there = os.access(folder, os.W_OK) and shutil.disk_usage(folder).free >= MEMORY_BYTES
+    return folder if there else None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, default=TOP / "build")
@@ -563,7 +571,7 @@ def main():
     options = parser.parse_args()
     passed = failed = 0
     begin = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="jbpf-failures.") as folder, \
+    with tempfile.TemporaryDirectory(prefix="jbpf-failures.", dir=memory()) as folder, \
             concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         sweep = Sweep(options, pathlib.Path(folder))
         for case in sweep.cases():
