@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of JVMs that people run with and no other test does: collectors, pages, archives, images of their own.
+Names are read and stacks are walked as they are by default: no chain of Chains.java is impossible."""
+import shutil
+import subprocess
+import zipfile
+
+import pytest
+
+from harness.chains import verdict, wait_whole
+from harness.containers import java
+from harness.folded import assert_rare
+
+pytestmark = [pytest.mark.live, pytest.mark.long("each setting is a JVM more: time; and shares of samples")]
+
+UNLOCK = "-XX:+UnlockExperimentalVMOptions"
+SETTINGS = {
+    "cms": ([8], ["-XX:+UseConcMarkSweepGC"]),
+    "parallel": ([8, 17], ["-XX:+UseParallelGC"]),
+    "g1": ([8, 25], ["-XX:+UseG1GC"]),
+    "epsilon": ([17], [UNLOCK, "-XX:+UseEpsilonGC"]),
+    "zgc": ([17, 25], ["-XX:+UseZGC"]),
+    "generational zgc": ([21], ["-XX:+UseZGC", "-XX:+ZGenerational"]),
+    "shenandoah": ([17, 25], ["-XX:+UseShenandoahGC"]),
+    "generational shenandoah": ([25], ["-XX:+UseShenandoahGC", "-XX:ShenandoahGCMode=generational"]),
+    "one code heap": ([17, 25], ["-XX:-SegmentedCodeCache"]),
+    "no tiers": ([8, 21], ["-XX:-TieredCompilation"]),
+    "huge pages where they can be had": ([17, 25], ["-XX:+UseTransparentHugePages"]),
+    "no archive": ([17], ["-Xshare:off"]),
+    "wide pointers": ([17], ["-XX:-UseCompressedOops", "-XX:-UseCompressedClassPointers"]),
+    "compact headers": ([25], [UNLOCK, "-XX:+UseCompactObjectHeaders"]),
+    "without jvmstat": ([25], ["-XX:-UsePerfData"]),
+}
+# The first run writes what the second one must be able to use.
+ARCHIVES = {
+    "dynamic archive": (17, ["-XX:ArchiveClassesAtExit=/tmp/a"], ["-Xshare:on", "-XX:SharedArchiveFile=/tmp/a"]),
+    "aot cache": (25, ["-XX:AOTCacheOutput=/tmp/a"], ["-XX:AOTMode=on", "-XX:AOTCache=/tmp/a"]),
+}
+ENOUGH = 800
+
+
+def chains(seconds, flags):
+    return java("Chains", seconds, frame_pointer=False, flags=["-XX:-Inline", *flags], inline=True)
+
+
+def judge(daemon, pid):
+    profiler = daemon("--frequency", "999", window="2s").start().wait_ready()
+    wait_whole(profiler, pid)
+    begin = profiler.stored_until()
+    profiler.wait_samples({pid: ENOUGH}, since=begin)
+    assert profiler.stop() == 0, profiler.log()
+    folded = profiler.dump("--pid", pid, since=begin)
+    counts = {found: folded.samples(lambda frames, found=found: verdict(frames) == found)
+              for found in ("whole", "impossible", "leaf", "cut")}
+    print(counts)
+    assert counts["whole"] >= ENOUGH / 4, (counts, folded)
+    assert counts["impossible"] == 0, folded.show(lambda frames: verdict(frames) == "impossible")
+    assert_rare(counts["cut"], counts["whole"], 0.02, folded.show(lambda frames: verdict(frames) == "cut"))
+    assert profiler.status_json()[pid]["jit_source"] == "vmstructs"
+
+
+@pytest.mark.parametrize("jdk,name", [(jdk, name) for name, (jdks, _) in SETTINGS.items() for jdk in jdks])
+def test_stacks_are_those_of_the_program_whatever_the_jvm_is_set_to(engine, daemon, jdk, name):
+    container = engine.start_ready(f"setting-{jdk}-{name.replace(' ', '-')}", chains(900, SETTINGS[name][1]),
+                                   "READY", jdk=jdk)
+    judge(daemon, container.pid)
+    container.remove()
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_stacks_are_those_of_the_program_when_classes_or_code_come_from_an_archive(engine, app, daemon, name):
+    jdk, write, use = ARCHIVES[name]
+    # Classes in folders are left out of archives.
+    with zipfile.ZipFile(app / "chains.jar", "w") as jar:
+        for path in app.glob("Chains*.class"):
+            jar.write(path, path.name)
+    first, second = (" ".join(chains(seconds, flags)).replace("-cp /app ", "-cp /app/chains.jar ")
+                     for seconds, flags in ((1, write), (900, use)))
+    container = engine.start_ready(name.replace(" ", "-"), ["sh", "-c", f"{first} >/tmp/log 2>&1; exec {second}"],
+                                   "READY", jdk=jdk)
+    judge(daemon, container.pid)
+    container.remove()
+
+
+def test_stacks_are_those_of_the_program_in_an_image_of_its_own(app, daemon, tmp_path):
+    """Of jlink: no JDK that anybody else has, without symbols and debug information."""
+    assert shutil.which("jlink"), "no jlink on this host"
+    subprocess.run(["jlink", "--add-modules", "java.base", "--strip-debug", "--output", tmp_path / "image"], check=True)
+    command = [tmp_path / "image" / "bin" / "java", "-XX:-Inline", "-cp", app, "Chains", "900"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            for line in process.stdout:
+                if "READY" in line:
+                    break
+            judge(daemon, process.pid)
+        finally:
+            process.kill()
