@@ -43,6 +43,17 @@ static __always_inline bool code_view_has(const struct code_view *view, __u64 ad
 	return address - view->low < view->len;
 }
 
+static __always_inline bool is_interpreted(const struct scratch *state, __u64 address)
+{
+	return address - state->code.interpreter_low < state->code.interpreter_len;
+}
+
+/* Does this word look like a pointer to a Method? Frames that are being made hold anything. */
+static __always_inline bool method_is_plausible(__u64 word)
+{
+	return word - METHOD_LOWEST - 1 < JBPF_USER_ADDRESS_END - METHOD_LOWEST - 1 && !(word & 7);
+}
+
 /* The process runs another program, or ended: the entry is nobody's. */
 static __always_inline void code_range_forget(void)
 {
@@ -93,6 +104,43 @@ static __always_inline __u64 leaf_frame_to_be(const struct jbpf_stack *head,
 	return regs->sp + ((code >> 24) & 0x78);
 }
 
+/*
+ * Where a leaf's return address, which lies at `at`, is of the interpreter, rbp is still that frame's, and
+ * its Method* is to be had; in place of the other word, which says nothing then. Such a frame notes what
+ * its sp was before the return address (prepare_to_jump_from_interpreted(), interp_masm_x86.cpp; from JDK
+ * 22 on as words from fp), and the adapter to compiled code pushes that once more, aligned
+ * (gen_i2c_adapter(), sharedRuntime_x86_64.cpp): a frame that notes anything else is another one.
+ */
+static __always_inline void leaf_take_method(const struct user_regs *regs, __u64 caller, __u64 at,
+					     __u64 *word)
+{
+	__u64 below[2] = {}; /* Method*, last sp */
+
+	/* The adapter may have left the return address that it copied right above. */
+	if ((*word && *word != caller) || regs->fp & 7 ||
+	    bpf_probe_read_user(below, sizeof(below), (void *)(regs->fp - METHOD_BYTES_BELOW)))
+		return;
+	if (below[1] & 1ull << 63)
+		below[1] = regs->fp + below[1] * 8;
+	below[1] -= at + sizeof(__u64);
+	if (below[1] <= 2 * sizeof(__u64) && !(below[1] & 7) && method_is_plausible(below[0]))
+		*word = below[0] | JBPF_WORD_METHOD;
+}
+
+static __always_inline void leaf_take_method_of(struct scratch *state)
+{
+	const struct user_regs *regs = &state->regs;
+	struct jbpf_stack *head = &state->user.head;
+
+	__u64 *words = head->leaf_words;
+
+	if (is_interpreted(state, words[0]))
+		leaf_take_method(regs, words[0], regs->sp, &words[1]);
+	else if (is_interpreted(state, words[1]))
+		leaf_take_method(regs, words[1], regs->sp + leaf_saves_fp_at(head) + sizeof(__u64),
+				 &words[0]);
+}
+
 #else
 
 static __always_inline __u64 leaf_saves_fp_at(const struct jbpf_stack *head)
@@ -106,13 +154,30 @@ static __always_inline __u64 leaf_frame_to_be(const struct jbpf_stack *head,
 	return 0;
 }
 
+static __always_inline void leaf_take_method_of(struct scratch *state)
+{
+}
+
 #endif
+
+/* A global function: the verifier checks it once, and not for each way to here. */
+__noinline int leaf_find_method(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *state;
+
+	asm volatile("" ::"r"(ctx));
+	state = scratch_get();
+	if (state)
+		leaf_take_method_of(state);
+	return 0;
+}
 
 /*
  * Fills the leaf of state->user, as far as memory can be read. Returns the frame pointer to begin
  * with.
  */
-static __always_inline __u64 leaf_take(struct scratch *state, const struct user_regs *regs)
+static __always_inline __u64 leaf_take(struct bpf_perf_event_data *ctx, struct scratch *state,
+				       const struct user_regs *regs)
 {
 	struct jbpf_stack *head = &state->user.head;
 	__u64 frame;
@@ -132,14 +197,11 @@ static __always_inline __u64 leaf_take(struct scratch *state, const struct user_
 	head->leaf_words[0] = leaf_word(&state->code, head->leaf_words[0]);
 	head->leaf_words[1] = leaf_word(&state->code, head->leaf_words[1]);
 	head->flags |= JBPF_STACK_LEAF_WORDS;
+	if (is_interpreted(state, head->leaf_words[0]) ||
+	    is_interpreted(state, head->leaf_words[1]))
+		leaf_find_method(ctx);
 	frame = leaf_frame_to_be(head, regs);
 	return frame ? frame : regs->fp;
-}
-
-/* Does this word look like a pointer to a Method? Frames that are being made hold anything. */
-static __always_inline bool method_is_plausible(__u64 word)
-{
-	return word - METHOD_LOWEST - 1 < JBPF_USER_ADDRESS_END - METHOD_LOWEST - 1 && !(word & 7);
 }
 
 #endif

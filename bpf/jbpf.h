@@ -256,7 +256,8 @@ struct jbpf_stack {
 	/* Taken when the first address lies in JIT code (struct jbpf_code_range); else 0. */
 	/*
 	 * [sp], [sp + 8]; where the code stores the frame pointer at [sp + d] the second is
-	 * [sp + d + 8]. 0 where that is no address in JIT code.
+	 * [sp + d + 8]. 0 where that is no address in JIT code. Where one is of the interpreter, the
+	 * other may be the Method* of that frame, marked by JBPF_WORD_METHOD.
 	 */
 	__u64 leaf_words[2];
 	__u8 leaf_code[JBPF_LEAF_CODE_BYTES]; /* at the first address */

@@ -352,7 +352,7 @@ __noinline int offcpu_walk_begin(struct bpf_perf_event_data *ctx)
 	asm volatile("" ::"r"(ctx));
 	if (!visited || !state)
 		return 0;
-	fp = user_stack_begin(state, &by_rules);
+	fp = user_stack_begin(ctx, state, &by_rules);
 	visited->by_rules = by_rules;
 	if (state->regs.is_compat)
 		end = JBPF_END_LEAF_ONLY;

@@ -64,7 +64,8 @@ static __always_inline void hash_leaf(struct scratch *state)
  * Takes the first word of the user stack that belongs to state->regs, and what is known of its
  * process. Returns the frame pointer to begin with.
  */
-static __always_inline __u64 user_stack_begin(struct scratch *state, bool *by_rules)
+static __always_inline __u64 user_stack_begin(struct bpf_perf_event_data *ctx,
+					      struct scratch *state, bool *by_rules)
 {
 	const struct user_regs *regs = &state->regs;
 	struct jbpf_stack *head = &state->user.head;
@@ -85,7 +86,7 @@ static __always_inline __u64 user_stack_begin(struct scratch *state, bool *by_ru
 	state->hash = hash_add(hash_of_life(&state->key), regs->ip);
 	state->depth = 1;
 	if (!regs->is_compat && code_view_has(&state->code, regs->ip)) {
-		__u64 fp = leaf_take(state, regs);
+		__u64 fp = leaf_take(ctx, state, regs);
 
 		hash_leaf(state);
 		return fp;
@@ -122,7 +123,7 @@ __noinline int stack_take_user(struct bpf_perf_event_data *ctx)
 	if (!state)
 		return 0;
 	regs = &state->regs;
-	fp = user_stack_begin(state, &by_rules);
+	fp = user_stack_begin(ctx, state, &by_rules);
 	if (!regs->is_compat)
 		end = by_rules ? walk_by_rules(ctx, state, regs, fp) :
 				 walk_by_fp(ctx, state, regs, fp);

@@ -73,11 +73,6 @@ static __always_inline void put_word(struct scratch *state, __u64 at, __u64 word
 	state->user.ips[at] = word;
 }
 
-static __always_inline bool is_interpreted(const struct scratch *state, __u64 address)
-{
-	return address - state->code.interpreter_low < state->code.interpreter_len;
-}
-
 /*
  * Reads a window that begins at fp or, where the frame at fp is to give its Method*, below that.
  * What is below may lie in another page; if that cannot be read, the window begins at fp. Returns

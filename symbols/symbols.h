@@ -169,8 +169,12 @@ struct symbols_stack {
 	const uint64_t *words;
 	size_t word_cnt;
 	/* Where the leaf lies in the process's code ranges, else NULL: */
-	const uint64_t *leaf_words; /* [sp], [sp + 8]; 0 for one that is not in these ranges */
-	const uint8_t *leaf_code;   /* LEAF_CODE_BYTES bytes at words[0] */
+	/*
+	 * [sp], [sp + 8]; 0 for one that is not in these ranges. Beside one of the interpreter the other
+	 * may be its Method*, marked as such.
+	 */
+	const uint64_t *leaf_words;
+	const uint8_t *leaf_code; /* LEAF_CODE_BYTES bytes at words[0] */
 	/* enum jbpf_leaf_rule: which way the walk found the leaf's caller; 0: by frame pointers. */
 	uint32_t leaf_rule;
 	uint16_t leaf_guess;	/* JBPF_LEAF_GUESS_*, of JBPF_LEAF_RULE_GUESSED */

@@ -149,6 +149,22 @@ static bool stack_is_guessed(const struct symbols_stack *stack)
 	return stack->leaf_rule == JBPF_LEAF_RULE_GUESSED;
 }
 
+/* 0: it is no address. */
+static uint64_t leaf_word(const struct symbols_stack *stack, size_t i)
+{
+	uint64_t word = stack->leaf_words ? stack->leaf_words[i] : 0;
+
+	return word & SYMBOLS_WORD_METHOD ? 0 : word;
+}
+
+/* The Method* of the interpreted frame that this word is of; 0: not known. */
+static uint64_t leaf_method(const struct symbols_stack *stack, size_t i)
+{
+	uint64_t other = stack->leaf_words[1 - i];
+
+	return other & SYMBOLS_WORD_METHOD ? other : 0;
+}
+
 /*
  * Is the leaf's caller another one than the walk found, going by the code that is there; or was it
  * guessed, and is not proved? By which rule a proved one was found is not known, and the code may be
@@ -166,7 +182,7 @@ static bool leaf_is_refuted(const struct symbols_stack *stack, const struct jit_
 	if (!refuted || !stack->leaf_words || stack->word_cnt < 2)
 		return false;
 	for (uint32_t way = JBPF_LEAF_RULE_SP; way <= JBPF_LEAF_RULE_SP_8; way++) {
-		uint64_t caller = stack->leaf_words[way - JBPF_LEAF_RULE_SP];
+		uint64_t caller = leaf_word(stack, way - JBPF_LEAF_RULE_SP);
 
 		if (!(refuted >> way & 1))
 			return caller && caller != stack->words[1];
@@ -221,13 +237,12 @@ static int walk_repair(struct stack_walk *walk, enum leaf_verdict verdict)
 	const struct symbols_stack *stack = walk->stack;
 	enum leaf_repair repair = LEAF_REPAIR_NOT_POSSIBLE;
 	const struct jit_source_use *source = NULL;
+	size_t which = verdict == LEAF_CALLER_AT_SP_8;
 	uint64_t caller = 0;
 	int err = 0;
 
-	if (stack->leaf_words && verdict == LEAF_CALLER_AT_SP)
-		caller = stack->leaf_words[0];
-	else if (stack->leaf_words && verdict == LEAF_CALLER_AT_SP_8)
-		caller = stack->leaf_words[1];
+	if (verdict == LEAF_CALLER_AT_SP || verdict == LEAF_CALLER_AT_SP_8)
+		caller = leaf_word(stack, which);
 	if (caller)
 		source = walk_owner(walk, caller, false);
 	/* The walk knew where the caller is. */
@@ -235,12 +250,17 @@ static int walk_repair(struct stack_walk *walk, enum leaf_verdict verdict)
 		repair = LEAF_REPAIR_NOT_NEEDED;
 	} else if (source) {
 		enum leaf_verdict ignored;
-		bool is_there = !walk->is_refuted && stack->word_cnt > 1 &&
+		uint64_t method = leaf_method(stack, which);
+		/*
+		 * All interpreted callers have the same few return addresses, but where the method is
+		 * known, the walk began at its frame, and so behind the return address into it.
+		 */
+		bool is_there = !method && !walk->is_refuted && stack->word_cnt > 1 &&
 				stack->words[1] == caller;
 
 		repair = is_there ? LEAF_REPAIR_NOT_NEEDED : LEAF_REPAIR_DONE;
 		if (!is_there)
-			err = push_vm(walk, source, caller, 0, false, &ignored);
+			err = push_vm(walk, source, caller, method, false, &ignored);
 	}
 	if (walk->out)
 		walk->out->leaf_repair = repair;

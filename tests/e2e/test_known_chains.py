@@ -22,13 +22,15 @@ COMPILERS = {
               "-XX:+PreserveFramePointer"],
     # A third of the methods is never compiled: compiled code calls interpreted code and the other way round.
     "mixed": ["-XX:CompileCommand=exclude,Chains.b*"],
+    "mixed with the flag": ["-XX:CompileCommand=exclude,Chains.b*", "-XX:+PreserveFramePointer"],
 }
 ALL_JDKS = JDKS + NEWEST_JDKS
 COLLECTORS = {"Serial": ALL_JDKS, "Parallel": ALL_JDKS, "G1": ALL_JDKS, "Z": ALL_JDKS[1:], "Shenandoah": ALL_JDKS[1:]}
 FLAGS = dict(COMPILERS, **{name: ["-XX:+UnlockExperimentalVMOptions", f"-XX:+Use{name}GC"] for name in COLLECTORS})
 SOME = [(25, "mixed"), (8, "c1"), (17, "default"), (11, "graal")]
 IS_ALL = os.environ.get("JBPF_CHAINS_ALL") == "1"
-CASES = [(jdk, compiler) for jdk in ALL_JDKS for compiler in COMPILERS if compiler != "graal" or jdk == 11] if IS_ALL else SOME
+CASES = [(jdk, compiler) for jdk in ALL_JDKS for compiler in COMPILERS
+         if (compiler != "graal" or jdk == 11) and compiler != "mixed with the flag"] if IS_ALL else SOME
 CASES += [(jdk, name) for name, jdks in COLLECTORS.items() for jdk in jdks] if IS_ALL else []
 ENOUGH = 2500 if IS_ALL else 800
 # x87 instructions of JDK 8 push into the middle of a frame.
@@ -37,7 +39,7 @@ CUT_SHARE = {8: 0.015}
 
 def start_chains(engine, jdk, compiler):
     command = java("Chains", 900, frame_pointer=False, flags=["-XX:-Inline", *FLAGS[compiler]], inline=True)
-    return engine.start_ready(f"chains-{jdk}-{compiler}", command, "READY", jdk=jdk)
+    return engine.start_ready(f"chains-{jdk}-{compiler.replace(' ', '-')}", command, "READY", jdk=jdk)
 
 
 @pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{case[1]}")
@@ -92,6 +94,27 @@ def test_stacks_go_on_behind_entry_barriers(engine, daemon, jdk):
     container.remove()
     assert folded.samples(lambda frames: verdict(frames) == "whole") >= 1, folded
     assert not folded.samples(lambda frames: TRUNCATED in frames or verdict(frames) == "impossible"), folded
+
+
+@pytest.mark.long("how soon it is known where code is, which the callers' methods need, is the host's")
+@pytest.mark.parametrize("jdk", ALL_JDKS if IS_ALL else [17])
+def test_interpreted_callers_of_compiled_leafs_are_there_with_their_names(engine, daemon, jdk):
+    """By frame pointers the caller of a leaf without a frame is passed over, and all interpreted callers have the same
+    few return addresses."""
+    container = start_chains(engine, jdk, "mixed with the flag")
+    profiler = daemon("--frequency", "999", window="2s").start().wait_ready()
+    pid = container.pid
+    wait_whole(profiler, pid)
+    begin = profiler.stored_until()
+    profiler.wait_samples({pid: 4000}, since=begin)
+    assert profiler.stop() == 0, profiler.log()
+    folded = profiler.dump("--pid", pid, since=begin).only(lambda frames: kind(frames[-1]) in "1j" and verdict(frames))
+    container.remove()
+    assert folded.samples(lambda frames: kind(frames[-2]) == "0") >= 20, folded
+
+    def lacks_its_caller(frames):
+        return verdict(frames) == "impossible" or frames[-2] == "Interpreter"
+    assert not folded.samples(lacks_its_caller), folded.show(lacks_its_caller)
 
 
 def is_cut_in_the_interpreter(frames):

@@ -337,26 +337,31 @@ static void leaf_gets_the_caller_that_the_chain_lacks(void **state)
 {
 	static const struct {
 		uint64_t leaf;
-		uint64_t at_sp;
+		uint64_t at_sp, at_sp_8;
 		const char *frames;
 		enum leaf_repair repair;
 	} cases[] = {
-		{ VTABLE, TWO, "vtable chunks;Work.two_[1];Work.one_[j]", LEAF_REPAIR_DONE },
-		{ VTABLE, ONE, "vtable chunks;Work.one_[j]", LEAF_REPAIR_NOT_NEEDED },
-		{ VTABLE, 0, "vtable chunks;Work.one_[j]", LEAF_REPAIR_NOT_POSSIBLE },
-		{ VTABLE, LIBC, "vtable chunks;Work.one_[j]", LEAF_REPAIR_NOT_POSSIBLE },
-		{ VTABLE, ENTER, "vtable chunks;[vthread]", LEAF_REPAIR_DONE },
-		{ VTABLE, INTERPRETER, "vtable chunks;Interpreter;Work.one_[j]", LEAF_REPAIR_DONE },
-		{ INTERPRETER, TWO, "Interpreter;Work.one_[j]", LEAF_REPAIR_NOT_NEEDED },
-		{ LIBC, TWO, "[unknown];Work.one_[j]", LEAF_REPAIR_NONE },
-		{ FAKE_STUBS + 0x9100, TWO, "[unknown jit];Work.one_[j]", LEAF_REPAIR_NONE },
+		{ VTABLE, TWO, TWO, "vtable chunks;Work.two_[1];Work.one_[j]", LEAF_REPAIR_DONE },
+		{ VTABLE, ONE, TWO, "vtable chunks;Work.one_[j]", LEAF_REPAIR_NOT_NEEDED },
+		{ VTABLE, 0, TWO, "vtable chunks;Work.one_[j]", LEAF_REPAIR_NOT_POSSIBLE },
+		{ VTABLE, LIBC, TWO, "vtable chunks;Work.one_[j]", LEAF_REPAIR_NOT_POSSIBLE },
+		{ VTABLE, ENTER, TWO, "vtable chunks;[vthread]", LEAF_REPAIR_DONE },
+		{ VTABLE, INTERPRETER, TWO, "vtable chunks;Interpreter;Work.one_[j]",
+		  LEAF_REPAIR_DONE },
+		{ VTABLE, INTERPRETER, AS_METHOD, "vtable chunks;Work.slow_[0];Work.one_[j]",
+		  LEAF_REPAIR_DONE },
+		{ VTABLE, AS_METHOD, INTERPRETER, "vtable chunks;Work.one_[j]",
+		  LEAF_REPAIR_NOT_POSSIBLE },
+		{ INTERPRETER, TWO, TWO, "Interpreter;Work.one_[j]", LEAF_REPAIR_NOT_NEEDED },
+		{ LIBC, TWO, TWO, "[unknown];Work.one_[j]", LEAF_REPAIR_NONE },
+		{ FAKE_STUBS + 0x9100, TWO, TWO, "[unknown jit];Work.one_[j]", LEAF_REPAIR_NONE },
 	};
 	static const uint8_t code[LEAF_CODE_BYTES] = { 0x90 };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const uint64_t words[] = { cases[i].leaf, ONE };
-		const uint64_t leaf_words[] = { cases[i].at_sp, TWO };
+		const uint64_t leaf_words[] = { cases[i].at_sp, cases[i].at_sp_8 };
 		struct symbols_stack stack = {
 			.words = words,
 			.word_cnt = 2,
@@ -372,6 +377,25 @@ static void leaf_gets_the_caller_that_the_chain_lacks(void **state)
 		(void)text_of(&stack, UINT64_MAX);
 		assert_int_equal(frames.leaf_repair, LEAF_REPAIR_NONE);
 	}
+}
+
+static void interpreted_caller_of_the_leaf_is_told_from_its_own_caller(void **state)
+{
+	static const uint8_t code[LEAF_CODE_BYTES] = { 0x90 };
+	/* Both return to one address of the interpreter. */
+	const uint64_t words[] = { VTABLE, INTERPRETER, AS_METHOD, ONE };
+	const uint64_t leaf_words[] = { INTERPRETER, AS_METHOD };
+	const struct symbols_stack stack = {
+		.words = words,
+		.word_cnt = 4,
+		.leaf_words = leaf_words,
+		.leaf_code = code,
+	};
+
+	(void)state;
+	assert_string_equal(text_of(&stack, UINT64_MAX),
+			    "vtable chunks;Work.slow_[0];Work.slow_[0];Work.one_[j]");
+	assert_int_equal(frames.leaf_repair, LEAF_REPAIR_DONE);
 }
 
 static void prefetch_reads_the_caller_of_the_leaf_too(void **state)
@@ -563,6 +587,7 @@ int main(void)
 		TEST(process_that_ended_keeps_what_was_prefetched),
 #if defined(__x86_64__)
 		TEST(leaf_gets_the_caller_that_the_chain_lacks),
+		TEST(interpreted_caller_of_the_leaf_is_told_from_its_own_caller),
 		TEST(prefetch_reads_the_caller_of_the_leaf_too),
 #endif
 		TEST(all_code_is_listed_from_the_best_source),

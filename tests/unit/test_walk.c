@@ -379,6 +379,52 @@ static void test_at_a_leaf_in_jit_code_two_words_and_the_code_are_taken(void **s
 	}
 }
 
+#if defined(__x86_64__)
+static void test_of_a_leaf_that_the_interpreter_called_the_method_is_taken_too(void **state)
+{
+	const uint64_t fp = STACKS + PAGE + 256, sp = STACKS + PAGE + 64;
+	const uint64_t method = METHODS + 8, marked = method | JBPF_WORD_METHOD;
+	const struct {
+		uint64_t words[2], last_sp, method, wanted[2];
+	} cases[] = {
+		{ { INTERPRETER, 0 }, sp + 8, method, { INTERPRETER, marked } },
+		{ { INTERPRETER, 0 }, sp + 16, method, { INTERPRETER, marked } },
+		{ { INTERPRETER, 1 }, sp + 8, method, { INTERPRETER, marked } },
+		{ { INTERPRETER, 0 }, sp + 24, method, { INTERPRETER, marked } },
+		{ { INTERPRETER, INTERPRETER }, sp + 16, method, { INTERPRETER, marked } },
+		{ { 0, INTERPRETER }, sp + 16, method, { marked, INTERPRETER } },
+		/* JDK 22 and later */
+		{ { INTERPRETER, 0 },
+		  (sp + 8 - fp) / 8 | 7ull << 61,
+		  method,
+		  { INTERPRETER, marked } },
+		/* frames of others, and words that are no caller or no method */
+		{ { INTERPRETER, 0 }, sp + 12, method, { INTERPRETER, 0 } },
+		{ { INTERPRETER, 0 }, sp + 32, method, { INTERPRETER, 0 } },
+		{ { INTERPRETER, 0 }, sp, method, { INTERPRETER, 0 } },
+		{ { INTERPRETER, 0 }, 0, method, { INTERPRETER, 0 } },
+		{ { INTERPRETER, 0 }, sp + 8, method + 1, { INTERPRETER, 0 } },
+		{ { INTERPRETER, CODE + 1 }, sp + 8, method, { INTERPRETER, CODE + 1 } },
+		{ { CODE + 1, 0 }, sp + 8, method, { CODE + 1, 0 } },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		jvm_begin(false);
+		memory_map(STACKS, 2 * PAGE);
+		chain_put(fp, 64, 3, 0);
+		memory_word(sp, cases[i].words[0]);
+		memory_word(sp + 8, cases[i].words[1]);
+		memory_word(fp - 16, cases[i].last_sp);
+		memory_word(fp - 24, cases[i].method);
+		const struct walked walked = walk(CODE, sp, fp);
+
+		assert_memory_equal(walked.head.leaf_words, cases[i].wanted,
+				    sizeof(cases[i].wanted));
+		assert_as_expected(CODE, sp, fp);
+	}
+}
+#endif
+
 /* sub rsp, 0x30; mov [rsp + 0x20], rbp; mov rbp, rsp; add rbp, 0x20 */
 static const uint8_t small_frame[] = { 0x48, 0x83, 0xec, 0x30, 0x48, 0x89, 0x6c, 0x24,
 				       0x20, 0x48, 0x8b, 0xec, 0x48, 0x83, 0xc5, 0x20,
@@ -631,6 +677,9 @@ int main(void)
 		TEST(test_a_long_chain_is_whole_or_cut_at_the_limit),
 		TEST(test_the_limit_counts_words_and_is_kept_to_the_word),
 		TEST(test_at_a_leaf_in_jit_code_two_words_and_the_code_are_taken),
+#if defined(__x86_64__)
+		TEST(test_of_a_leaf_that_the_interpreter_called_the_method_is_taken_too),
+#endif
 		TEST(test_where_a_small_method_makes_its_frame_the_word_above_its_place_is_taken),
 		TEST(test_stacks_that_differ_in_the_leaf_alone_are_two),
 		TEST(test_a_leaf_without_memory_costs_the_sample_nothing),
