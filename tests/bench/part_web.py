@@ -106,8 +106,9 @@ def pages(report, bench, hours, url, token):
             firsts.append(drawn)
             pictures[name] = [brush(browser, whole, mark) for mark in marks]
         look(browser, url, token, f"{address}&mark={middle}..{middle + BRUSH_S}&service=service-3")
+        # Not up to the mark: a pixel of a day is more than a minute, and sides may not overlap.
         pictures["a comparison of these with as many before"] = [
-            brush(browser, whole, (begin - BRUSH_S, begin), shift=True) for begin in (middle - i * BRUSH_S for i in rounds)]
+            brush(browser, whole, (end - BRUSH_S, end), shift=True) for end in (middle - (i + 1) * 300 for i in rounds)]
         cold = [look(browser, url, token, f"{address}&mark={mark[0]}..{mark[1]}") for mark in marks]
         firsts += [drawn for drawn, _ in cold]
         report.row(f"jbpf web: first paint of a time line of {hours} h", firsts, "ms", "<= 1000", statistics.median(firsts) <= 1000)
