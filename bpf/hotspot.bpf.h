@@ -108,11 +108,7 @@ static __always_inline int jit_frame_by_fp(struct scratch *state, struct jit_fra
 	if (!stack_word(state, fp, &out->fp) || !stack_word(state, fp + 8, &out->address))
 		return JBPF_END_FAULT;
 	out->sp = fp + FRAME_BYTES;
-	/*
-	 * The stub of nmethods' entry barriers pushes this before it makes its frame
-	 * (generate_method_entry_barrier(), stubGenerator_x86_64.cpp).
-	 */
-	if (out->address == ~0ull) {
+	if (out->address == BARRIER_COOKIE) {
 		if (!stack_word(state, fp + 16, &out->address))
 			return JBPF_END_FAULT;
 		out->sp += 8;
