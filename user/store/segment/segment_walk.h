@@ -21,9 +21,9 @@
 #define SEGMENT_DATA_MAX_BYTES ((uint64_t)FORMAT_TEXT_MAX_BYTES + (FORMAT_TEXT_MAX_BYTES >> 7))
 
 /*
- * How far a file was walked whose windows up to there are all over by `since_unix_ns`: who asks for
- * later ones, with the same reader, goes on from there. An hour that is being written is looked at
- * each second by who watches it.
+ * The units in front of `offset` hold only windows that were over by `since_unix_ns`. A later walk of the
+ * same reader that asks for windows since then, or later, begins there: whoever watches an hour that is
+ * being written looks at it each second.
  */
 struct segment_passed {
 	uint8_t segment_id[FORMAT_ID_BYTES];
