@@ -39,8 +39,8 @@ for (const row of methods) {
 
 // A place may hold too little for a verdict of its own where all places of its method together have one.
 function foundOfMethod(node) {
-  const judgement = judgements[node];
-  const found = judgement && judgement.verdict === UNRESOLVED ? foundOfFrame.get(graph.frame[node]) : null;
+  const isOpen = textAt[node] >= 0 && verdictOf[node] === UNRESOLVED;
+  const found = isOpen ? foundOfFrame.get(graph.frame[node]) : null;
   return found ? { judgement: found[1] || found[0], isOwn: !found[1] } : null;
 }
 
@@ -180,7 +180,7 @@ function renderSheets() {
     (search.frames ? 'that match the search, whatever their verdict' :
       !data.isJudged ? 'by change: nothing is judged' : 'with the verdicts picked above') +
     (leftOut ? `; ${formatCount(leftOut)} small ones without a change are not in this page` : '');
-  $('listBody').replaceChildren(...rows.slice(0, rowsShown).map(methodRow));
+  showRows('listBody', rows, methodRow);
   offerMoreRows(rows.length);
 }
 

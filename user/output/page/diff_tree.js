@@ -9,12 +9,24 @@ const SAME = 1;
 const MOVED = 4;
 const NEW = 6;
 const GONE = 7;
+// What a node has on each side, in the order of the text.
+const SUMS = ['shareBefore', 'shareAfter', 'samplesBefore', 'samplesAfter'];
 
 // Numbers of diff_html.c. NaN = not known.
 function readFixed(reader) {
   const value = reader.number();
   if (value === 0) return NaN;
   return (value % 2 ? (value - 1) / 2 : -value / 2) / FIXED_UNITS;
+}
+
+// Its verdict; the rest is passed over.
+function skipJudgement(reader) {
+  const verdict = reader.number() & 7;
+  let left = 5;
+  if (verdict === NEW || verdict === GONE) left = 7;
+  if (verdict === MOVED) left = 6;
+  for (; left > 0; left--) reader.number();
+  return verdict;
 }
 
 function readJudgement(reader) {
@@ -44,84 +56,92 @@ function readSums(reader) {
   };
 }
 
-const emptyLevel = () => ({ frame: [], parent: [], sums: [], hidden: [], judgement: [], number: [] });
-
-// Levels with what each node has by itself; children come behind their parent.
-function decodeLevels() {
-  const root = emptyLevel();
-  root.frame.push(rootFrame);
-  root.parent.push(0);
-  root.sums.push({ shareBefore: 0, shareAfter: 0, samplesBefore: 0, samplesAfter: 0 });
-  root.hidden.push(0);
-  root.judgement.push(null);
-  root.number.push(0);
-  const levels = [root];
-  const open = [0]; // index within its level of the node last seen at each depth
+// Nodes as they come in the text, by number; the root is 0. Judgements stay text until they are looked at.
+function readTree() {
+  const tree = { frame: [rootFrame], depth: [0], parent: [0], hidden: [0], verdict: [UNRESOLVED], textAt: [-1],
+    sums: SUMS.map(() => [0]) };
   const reader = makeReader(data.tree);
+  const open = [0]; // node last seen at each depth
   let depth = 0;
   for (let number = 1; reader.more(); number++) {
     const frame = reader.number();
-    depth += 1 - reader.number();
-    const level = levels[depth] ||= emptyLevel();
     const isHidden = kindOf[frame] === KIND_HIDDEN;
-    open[depth] = level.frame.length;
-    level.frame.push(frame);
-    level.parent.push(open[depth - 1]);
-    level.sums.push(readSums(reader));
-    level.hidden.push(isHidden ? reader.number() : 0);
-    level.judgement.push(isHidden ? null : readJudgement(reader));
-    level.number.push(number);
+    depth += 1 - reader.number();
+    open[depth] = number;
+    tree.frame.push(frame);
+    tree.depth.push(depth);
+    tree.parent.push(open[depth - 1]);
+    for (const sums of tree.sums) sums.push(reader.number());
+    tree.hidden.push(isHidden ? reader.number() : 0);
+    tree.textAt.push(isHidden ? -1 : reader.position());
+    tree.verdict.push(isHidden ? UNRESOLVED : skipJudgement(reader));
   }
-  return levels;
+  return tree;
 }
 
-function addUp(levels) {
-  for (const level of levels) level.self = level.sums.map((sums) => ({ ...sums }));
-  for (let depth = levels.length - 1; depth > 0; depth--) {
-    const above = levels[depth - 1].sums;
-    levels[depth].sums.forEach((sums, i) => {
-      const parent = above[levels[depth].parent[i]];
-      for (const key in sums) parent[key] += sums[key];
-    });
-  }
+// Numbers of the nodes in the order of class Graph: by depth, and as they come.
+function orderByDepth(depths) {
+  const starts = [0];
+  for (const depth of depths) starts[depth + 1] = (starts[depth + 1] || 0) + 1;
+  for (let depth = 1; depth < starts.length; depth++) starts[depth] += starts[depth - 1];
+  const next = [...starts];
+  return { starts, nodes: Uint32Array.from(depths, (depth) => next[depth]++) };
 }
 
-function makeGraph(levels, weight) {
-  return new Graph(levels.map((level) => ({
-    frame: level.frame,
-    parent: level.parent,
-    hidden: level.hidden,
-    total: level.sums.map(weight),
-    self: level.self.map(weight),
-  })), false);
+const read = readTree();
+const { starts: levelStarts, nodes: nodeByNumber } = orderByDepth(read.depth);
+
+function byNode(ArrayType, values) {
+  const sorted = new ArrayType(values.length);
+  values.forEach((value, number) => { sorted[nodeByNumber[number]] = value; });
+  return sorted;
 }
 
-const levels = decodeLevels();
-addUp(levels);
+const verdictOf = byNode(Uint8Array, read.verdict);
+const textAt = byNode(Int32Array, read.textAt);
+const frames = byNode(Uint32Array, read.frame);
+const hidden = byNode(Uint32Array, read.hidden);
+const parents = byNode(Uint32Array, read.parent.map((number) => nodeByNumber[number]));
+const ownSums = read.sums.map((sums) => byNode(Float64Array, sums));
+const allSums = ownSums.map((own) => {
+  const all = own.slice();
+  for (let node = all.length - 1; node > 0; node--) all[parents[node]] += all[node];
+  return all;
+});
+const sumsOf = (node) => Object.fromEntries(SUMS.map((key, i) => [key, allSums[i][node]]));
+
+const judgements = new Map(); // by node, of those that were looked at
+function judgementOf(node) {
+  if (textAt[node] < 0) return null;
+  if (!judgements.has(node)) judgements.set(node, readJudgement(makeReader(data.tree, textAt[node])));
+  return judgements.get(node);
+}
+
 // What the width of a frame is; the graph of each is made when it is first looked at.
-const WIDTHS = {
-  before: (sums) => sums.shareBefore,
-  after: (sums) => sums.shareAfter,
-  sum: (sums) => sums.shareBefore + sums.shareAfter,
-};
+const WIDTHS = { before: ([before]) => before, after: ([, after]) => after,
+  sum: ([before, after]) => before.map((share, node) => share + after[node]) };
 const madeGraphs = {};
-const graphOf = (width) => (madeGraphs[width] ||= makeGraph(levels, WIDTHS[width]));
-const ofNodes = (key) => [].concat(...levels.map((level) => level[key]));
-const judgements = ofNodes('judgement');
-const sumsOf = ofNodes('sums');
-const nodeByNumber = new Uint32Array(judgements.length); // order of diff_html.c -> node
-ofNodes('number').forEach((number, node) => { nodeByNumber[number] = node; });
+
+function makeGraph(weight) {
+  const [total, self] = [weight(allSums), weight(ownSums)];
+  return new Graph(levelStarts.slice(0, -1).map((start, depth) => {
+    const level = (values) => values.subarray(start, levelStarts[depth + 1]);
+    const above = levelStarts[depth - 1] || 0;
+    return { frame: level(frames), parent: level(parents).map((parent) => parent - above), total: level(total), self: level(self), hidden: level(hidden) };
+  }), false);
+}
+
+const graphOf = (width) => (madeGraphs[width] ||= makeGraph(WIDTHS[width]));
 let graph = graphOf('after');
 
 // Is a frame surely not there any more, or surely new? What is below such a frame is, too.
-const isGhost = new Uint8Array(judgements.length);
-const isFresh = new Uint8Array(judgements.length);
-for (let node = 1; node < judgements.length; node++) {
-  const { shareBefore, shareAfter } = sumsOf[node];
-  const verdict = judgements[node] ? judgements[node].verdict : UNRESOLVED;
-  const parent = graph.parent[node];
-  isGhost[node] = shareAfter === 0 && (verdict === GONE || isGhost[parent]);
-  isFresh[node] = shareBefore === 0 && (verdict === NEW || isFresh[parent]);
+const [sharesBefore, sharesAfter] = allSums;
+const isGhost = new Uint8Array(graph.count);
+const isFresh = new Uint8Array(graph.count);
+for (let node = 1; node < graph.count; node++) {
+  const parent = parents[node];
+  isGhost[node] = sharesAfter[node] === 0 && (verdictOf[node] === GONE || isGhost[parent]);
+  isFresh[node] = sharesBefore[node] === 0 && (verdictOf[node] === NEW || isFresh[parent]);
 }
 
 const isFound = (judgement) => judgement !== null && judgement.verdict > SAME;

@@ -87,7 +87,7 @@ function signOf(judgement) {
 function markOf(node) {
   if (node === 0) return '';
   const method = foundOfMethod(node);
-  const sign = method ? (method.judgement.change > 0 ? '\u25b3' : '\u25bd') : signOf(judgements[node]);
+  const sign = method ? (method.judgement.change > 0 ? '\u25b3' : '\u25bd') : signOf(judgementOf(node));
   return sign && sign + ' ';
 }
 
@@ -126,18 +126,19 @@ function judgementFacts(judgement) {
 }
 
 function factsOf(node) {
-  const sums = sumsOf[node];
+  const sums = sumsOf(node);
   const facts = [
     ['Kind', node === 0 ? 'whole process' : kindLabel(node)],
     ['Before', sideText(sums.shareBefore, sums.samplesBefore, 0)],
     ['After', sideText(sums.shareAfter, sums.samplesAfter, 1)],
   ];
-  if (!judgements[node]) return facts;
+  const judgement = judgementOf(node);
+  if (!judgement) return facts;
   const method = foundOfMethod(node);
   if (method)
     facts.push([`Method ${method.isOwn ? 'by itself' : 'with callees'}, all places`,
       `${formatChange(method.judgement)} \u00b7 ${sureText(method.judgement)}`]);
-  return [...facts, ...judgementFacts(judgements[node])];
+  return [...facts, ...judgementFacts(judgement)];
 }
 
 // ---- drawing --------------------------------------------------------------------------------
@@ -191,7 +192,7 @@ function drawFrame(node, left, right, y, isAncestor) {
   const wide = right - left > 2.5 ? right - left - 1 : right - left;
   const isDim = isAncestor || (isSearching && !isPicked);
   const method = foundOfMethod(node);
-  context.fillStyle = fillOf(judgements[node], isDim);
+  context.fillStyle = fillOf(judgementOf(node), isDim);
   context.fillRect(left, y, wide, ROW - 1);
   if (method) drawMethod(method, node, left, right, y, isDim);
   if (isGhost[node] && wide > 3) drawHatch(left, left + wide, y);

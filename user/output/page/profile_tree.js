@@ -22,6 +22,11 @@ function decodeTree() {
 
 const decoded = decodeTree();
 
+const frameRank = new Uint32Array(names.length);
+Array.from(names.keys())
+  .sort((a, b) => (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : kindOf[a] - kindOf[b]))
+  .forEach((frame, rank) => { frameRank[frame] = rank; });
+
 // What a stack is made of: nodes of `decoded`, root first, and ~frame for a frame of our own.
 const frameOf = (item) => (item < 0 ? ~item : decoded.frame[item]);
 

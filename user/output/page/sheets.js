@@ -64,6 +64,34 @@ function compareRows(a, b) {
     frameRank[a.frame] - frameRank[b.frame];
 }
 
+function tableRow(row, whole) {
+  const tr = document.createElement('tr');
+  const kind = cell('', 'text');
+  const name = cell('', 'text wide');
+  const button = document.createElement('button');
+  kind.append(swatch(kindOf[row.frame]), row.kind);
+  button.className = 'name';
+  button.textContent = kindOf[row.frame] === KIND_HIDDEN ? '(hidden)' : row.name;
+  button.title = 'Show in the graph';
+  button.addEventListener('click', () => {
+    changeSearch(row.name, false);
+    setView('graph');
+    nextMatch(1);
+    canvas.focus();
+  });
+  button.addEventListener('contextmenu', (event) => {
+    event.preventDefault();
+    openMenu(event.clientX, event.clientY, row.name);
+  });
+  name.append(button);
+  tr.append(
+    cell(formatPercent(row.self, whole), 'bar', row.self / whole),
+    cell(formatAmount(row.self)),
+    cell(formatPercent(row.total, whole), 'bar', row.total / whole),
+    cell(formatAmount(row.total)), kind, name);
+  return tr;
+}
+
 function renderTable() {
   const { rows, whole, what } = methodRows();
   rows.sort(compareRows);
@@ -73,33 +101,7 @@ function renderTable() {
     (search.frames ? ', those that match the search' : '') +
     (picked.size ? ', of the kinds picked in the legend' : '');
   renderTableHead('tableHead', COLUMNS, renderTable);
-  $('tableBody').replaceChildren(...rows.slice(0, rowsShown).map((row) => {
-    const tr = document.createElement('tr');
-    const kind = cell('', 'text');
-    const name = cell('', 'text wide');
-    const button = document.createElement('button');
-    kind.append(swatch(kindOf[row.frame]), row.kind);
-    button.className = 'name';
-    button.textContent = kindOf[row.frame] === KIND_HIDDEN ? '(hidden)' : row.name;
-    button.title = 'Show in the graph';
-    button.addEventListener('click', () => {
-      changeSearch(row.name, false);
-      setView('graph');
-      nextMatch(1);
-      canvas.focus();
-    });
-    button.addEventListener('contextmenu', (event) => {
-      event.preventDefault();
-      openMenu(event.clientX, event.clientY, row.name);
-    });
-    name.append(button);
-    tr.append(
-      cell(formatPercent(row.self, whole), 'bar', row.self / whole),
-      cell(formatAmount(row.self)),
-      cell(formatPercent(row.total, whole), 'bar', row.total / whole),
-      cell(formatAmount(row.total)), kind, name);
-    return tr;
-  }));
+  showRows('tableBody', rows, (row) => tableRow(row, whole));
   offerMoreRows(rows.length);
 }
 

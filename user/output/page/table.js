@@ -3,6 +3,7 @@
 // saveState().
 
 const ROWS_STEP = 200;
+const ROWS_AT_ONCE = 20; // about what a screen shows
 let rowsShown = ROWS_STEP;
 
 // part: length of a bar behind the text, of 1.
@@ -33,6 +34,18 @@ function renderTableHead(id, columns, render) {
     });
     th.append(button);
     return th;
+  }));
+}
+
+// Laying out 200 rows takes longer than the whole graph: what is in sight comes first.
+let turnOfRows = 0;
+function showRows(id, rows, makeRow) {
+  const turn = ++turnOfRows;
+  const later = rows.slice(ROWS_AT_ONCE, rowsShown);
+  $(id).replaceChildren(...rows.slice(0, ROWS_AT_ONCE).map(makeRow));
+  if (later.length === 0) return;
+  requestAnimationFrame(() => setTimeout(() => {
+    if (turn === turnOfRows) $(id).append(...later.map(makeRow));
   }));
 }
 

@@ -20,17 +20,21 @@ for (let i = 0; i < DIGITS.length; i++) digitOf[DIGITS.charCodeAt(i)] = i;
 const hiddenFrame = data.names.length;
 const otherFrame = hiddenFrame + 1;
 const names = [...data.names, 'hidden', '[other code]'];
-const decodeDigits = (text) => Uint8Array.from(text, (c) => digitOf[c.charCodeAt(0)]);
+function decodeDigits(text) {
+  const values = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) values[i] = digitOf[text.charCodeAt(i)];
+  return values;
+}
 const kindOf = decodeDigits(data.frameKinds + DIGITS[KIND_HIDDEN] + DIGITS[KIND_UNKNOWN]);
 const shadeOf = decodeDigits(data.frameShades + DIGITS[0] + DIGITS[0]);
 const { rootFrame } = data;
 const isJava = (frame) => kindOf[frame] >= KIND_JIT && kindOf[frame] <= KIND_INLINED;
 
 // Numbers of page_parts.c: 5-bit groups, least first, 32 added to all but the last.
-function makeReader(text) {
-  let at = 0;
+function makeReader(text, at = 0) {
   return {
     more: () => at < text.length,
+    position: () => at,
     number() {
       let value = 0;
       for (let unit = 1; ; unit *= 32) {
@@ -144,11 +148,6 @@ const newLevel = () => ({ frame: [], parent: [], total: [], self: [], hidden: []
 function rootLevel(total, self, frame = rootFrame) {
   return { frame: [frame], parent: [0], total: [total], self: [self], hidden: [0] };
 }
-
-const frameRank = new Uint32Array(names.length);
-Array.from(names.keys())
-  .sort((a, b) => (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : kindOf[a] - kindOf[b]))
-  .forEach((frame, rank) => { frameRank[frame] = rank; });
 
 // Steps of the zoom path in the address: short, and the same when the page is made again. Where the
 // tiers of a method are one frame, it is the same whichever of them had most of the time.

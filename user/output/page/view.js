@@ -61,7 +61,8 @@ function eachPane(action) {
   usePane(used);
 }
 
-const formatCount = (value) => value.toLocaleString('en-US');
+const countFormat = new Intl.NumberFormat('en-US'); // as toLocaleString(), which makes one each time
+const formatCount = (value) => countFormat.format(value);
 const formatPercent = (part, whole) => (whole ? (100 * part / whole).toFixed(2) : '0.00') + ' %';
 const kindLabel = (node) => data.kinds[kindOf[graph.frame[node]]].label;
 
