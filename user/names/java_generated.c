@@ -257,32 +257,42 @@ static void note_first_bytes(const struct rule *rules, size_t cnt, bool *is_firs
 	}
 }
 
-static void append(const struct rule *rules, size_t cnt, struct text name, char slash,
+/* Is it another text than it was? */
+static bool append(const struct rule *rules, size_t cnt, struct text name, char slash,
 		   struct strbuf *out)
 {
-	bool is_first[UINT8_MAX + 1];
+	bool is_first[UINT8_MAX + 1], has_changed = false;
+	size_t at = 0, plain = 0; /* from there on what only needs copying */
 
 	note_first_bytes(rules, cnt, is_first);
-	for (size_t at = 0; at < name.len;) {
-		char c = name.at[at];
-		size_t len = 0;
+	is_first['/'] = true;
+	while (at < name.len) {
+		size_t len;
 
-		if (is_first[(unsigned char)c])
-			len = append_rule(rules, cnt, name, at, out);
+		if (!is_first[(unsigned char)name.at[at]]) {
+			at++;
+			continue;
+		}
+		strbuf_append(out, name.at + plain, at - plain);
+		len = append_rule(rules, cnt, name, at, out);
+		has_changed |= len || name.at[at] == '/';
 		if (!len)
-			strbuf_putc(out, c == '/' ? slash : c);
+			strbuf_putc(out, name.at[at] == '/' ? slash : name.at[at]);
 		at += len ? len : 1;
+		plain = at;
 	}
+	strbuf_append(out, name.at + plain, at - plain);
+	return has_changed;
 }
 
-void java_generated_append(struct text class, struct strbuf *out)
+bool java_generated_append(struct text class, struct strbuf *out)
 {
-	append(class_rules, ARRAY_SIZE(class_rules), class, '.', out);
+	return append(class_rules, ARRAY_SIZE(class_rules), class, '.', out);
 }
 
 void java_generated_append_method(struct text method, struct strbuf *out)
 {
-	append(method_rules, ARRAY_SIZE(method_rules), method, '/', out);
+	(void)append(method_rules, ARRAY_SIZE(method_rules), method, '/', out);
 }
 
 bool java_generated_is_in(struct text name)

@@ -14,9 +14,10 @@
 
 /*
  * Appends the name of a class, as in a class file or with dots, without what is another text in
- * the next run; "/" becomes ".". Nothing is appended where nothing stays.
+ * the next run; "/" becomes ".". Nothing is appended where nothing stays. True: it is another text than the
+ * name was, and may have to be looked at again.
  */
-void java_generated_append(struct text class, struct strbuf *out);
+bool java_generated_append(struct text class, struct strbuf *out);
 
 /* The same for the name of a method, but for "/". */
 void java_generated_append_method(struct text method, struct strbuf *out);

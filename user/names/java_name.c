@@ -35,17 +35,16 @@ static void class_append(struct text class, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
 	__cleanup_strbuf struct strbuf again = STRBUF_INIT;
+	bool has_changed = java_generated_append(class, &name);
 
-	java_generated_append(class, &name);
-	for (int pass = 1; pass < PASS_MAX && !strbuf_error(&name); pass++) {
+	for (int pass = 1; has_changed && pass < PASS_MAX && !strbuf_error(&name); pass++) {
 		struct strbuf swap = name;
 
 		strbuf_clear(&again);
-		java_generated_append((struct text){ strbuf_str(&name), name.len }, &again);
+		has_changed =
+			java_generated_append((struct text){ strbuf_str(&name), name.len }, &again);
 		name = again;
 		again = swap;
-		if (!strbuf_error(&name) && name.len == again.len)
-			break;
 	}
 	/* Nothing but what is left out: a name must stay. */
 	if (!name.len)
