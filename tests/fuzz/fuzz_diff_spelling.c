@@ -22,15 +22,40 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-static size_t count_frames(const char *stack, size_t len)
+static void require(bool is_true)
 {
-	struct stack_frame frame;
-	size_t cnt = 0;
-
-	while (stack_text_next(&stack, &len, &frame))
-		cnt++;
-	return cnt;
+	if (!is_true)
+		abort();
 }
+
+static void check_frame(const struct stack_frame *frame)
+{
+	require(frame->text_len > 0 && frame->name_len <= STACK_TEXT_NAME_BYTES);
+	for (size_t i = 0; i < frame->text_len; i++) {
+		require((uint8_t)frame->text[i] >= 0x20 && frame->text[i] != 0x7f);
+		require(frame->text[i] != ';');
+	}
+}
+
+/* Twice, and the second time each frame is the one that it was. */
+static void check(struct diff_spelling *spelling, const char *stack, size_t len)
+{
+	struct diff_spelling_walk first, again;
+	struct stack_frame frame;
+	uint32_t id = 0, same = 0;
+
+	(void)diff_spelling_begins_with_code(stack, len);
+	diff_spelling_walk(&first, stack, len);
+	diff_spelling_walk(&again, stack, len);
+	while (diff_spelling__next(spelling, &first, &id) == 1) {
+		require(diff_spelling__next(spelling, &again, &same) == 1 && same == id);
+		diff_spelling__frame(spelling, id, &frame);
+		check_frame(&frame);
+	}
+	require(diff_spelling__next(spelling, &again, &same) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static void require(bool is_true)
 {

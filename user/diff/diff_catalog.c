@@ -44,6 +44,12 @@ struct stack_items {
 	uint32_t deep; /* in `members`: how many methods follow; DIFF_NONE: none do */
 };
 
+/* DIFF_NONE: not asked for yet. */
+struct method_items {
+	uint32_t total;
+	uint32_t self;
+};
+
 struct diff_catalog {
 	struct strtab *keys;
 	struct diff_item *items; /* by id of keys */
@@ -58,8 +64,9 @@ struct diff_catalog {
 	size_t member_cnt;
 	size_t member_cap;
 	struct diff_spelling *spelling;
-	struct strbuf key;   /* scratch */
-	struct strbuf stack; /* scratch */
+	struct method_items *methods; /* by text of diff_spelling */
+	size_t method_cap;
+	struct strbuf key; /* scratch */
 };
 
 struct diff_catalog *diff_catalog__new(void)
@@ -90,7 +97,7 @@ void diff_catalog__free(struct diff_catalog *catalog)
 	free(catalog->members);
 	diff_spelling__free(catalog->spelling);
 	strbuf_release(&catalog->key);
-	strbuf_release(&catalog->stack);
+	free(catalog->methods);
 	free(catalog);
 }
 
@@ -243,11 +250,61 @@ static int add_deep(struct diff_catalog *catalog, uint32_t method, struct stack_
 	return 0;
 }
 
-static int add_frame(struct diff_catalog *catalog, const struct stack_frame *frame, uint32_t depth,
+static int reserve_method(struct diff_catalog *catalog, uint32_t text)
+{
+	size_t before = catalog->method_cap;
+	int err = vec_room(catalog->methods, text, catalog->method_cap, 256);
+
+	for (size_t i = before; i < catalog->method_cap; i++)
+		catalog->methods[i] = (struct method_items){ DIFF_NONE, DIFF_NONE };
+	return err;
+}
+
+/* The method with what it calls of the frame with that text. */
+static int find_total(struct diff_catalog *catalog, uint32_t text, uint32_t *total)
+{
+	struct stack_frame frame;
+	int err = reserve_method(catalog, text);
+
+	if (!err && catalog->methods[text].total == DIFF_NONE) {
+		diff_spelling__frame(catalog->spelling, text, &frame);
+		err = intern_method(catalog, &frame, DIFF_KIND_METHOD_TOTAL, DIFF_NONE,
+				    &catalog->methods[text].total);
+	}
+	if (!err)
+		*total = catalog->methods[text].total;
+	return err;
+}
+
+static int find_self(struct diff_catalog *catalog, uint32_t text, uint32_t *self)
+{
+	struct stack_frame frame;
+	uint32_t total = DIFF_NONE;
+	int err = find_total(catalog, text, &total);
+
+	if (!err && catalog->methods[text].self == DIFF_NONE) {
+		diff_spelling__frame(catalog->spelling, text, &frame);
+		err = intern_method(catalog, &frame, DIFF_KIND_METHOD_SELF, total,
+				    &catalog->methods[text].self);
+	}
+	if (!err)
+		*self = catalog->methods[text].self;
+	return err;
+}
+
+static int add_process(struct diff_catalog *catalog, uint32_t text, struct stack_items *items)
+{
+	struct stack_frame process;
+
+	diff_spelling__frame(catalog->spelling, text, &process);
+	return intern_place(catalog, DIFF_NONE, DIFF_NONE, &process, &items->place);
+}
+
+static int add_frame(struct diff_catalog *catalog, uint32_t text, uint32_t depth,
 		     struct stack_items *items)
 {
 	uint32_t total = DIFF_NONE;
-	int err = intern_method(catalog, frame, DIFF_KIND_METHOD_TOTAL, DIFF_NONE, &total);
+	int err = find_total(catalog, text, &total);
 
 	if (err)
 		return err;
@@ -256,30 +313,25 @@ static int add_frame(struct diff_catalog *catalog, const struct stack_frame *fra
 		       intern_place(catalog, items->place, total, NULL, &items->place);
 }
 
-static int add_self(struct diff_catalog *catalog, const struct stack_frame *frame, uint32_t *self)
-{
-	uint32_t total = DIFF_NONE;
-	int err = intern_method(catalog, frame, DIFF_KIND_METHOD_TOTAL, DIFF_NONE, &total);
-
-	return err ? err : intern_method(catalog, frame, DIFF_KIND_METHOD_SELF, total, self);
-}
-
 /* What a stack counts for. */
 static int work_out(struct diff_catalog *catalog, const char *stack, size_t len,
 		    struct stack_items *items)
 {
-	struct stack_frame frame;
-	uint32_t depth = 0;
-	int err = 0;
+	struct diff_spelling_walk walk;
+	uint32_t text = 0, depth = 0;
+	int err;
 
 	*items = (struct stack_items){ .place = DIFF_NONE, .self = DIFF_NONE, .deep = DIFF_NONE };
-	for (; !err && stack_text_next(&stack, &len, &frame); depth++)
-		err = depth ? add_frame(catalog, &frame, depth, items) :
-			      intern_place(catalog, DIFF_NONE, DIFF_NONE, &frame, &items->place);
+	diff_spelling_walk(&walk, stack, len);
+	while ((err = diff_spelling__next(catalog->spelling, &walk, &text)) > 0) {
+		err = depth ? add_frame(catalog, text, depth, items) :
+			      add_process(catalog, text, items);
+		if (err)
+			return err;
+		depth++;
+	}
 	/* A process without frames has its place only. */
-	if (!err && depth > 1)
-		err = add_self(catalog, &frame, &items->self);
-	return err;
+	return err || depth < 2 ? err : find_self(catalog, text, &items->self);
 }
 
 /* Makes room for the stack's entry, then the entry. */
@@ -293,13 +345,7 @@ static int learn_stack(struct diff_catalog *catalog, const void *hash, size_t ha
 
 	if (err)
 		return err;
-	strbuf_clear(&catalog->stack);
-	err = diff_spelling__stack(catalog->spelling, stack, len, &catalog->stack);
-	if (!err)
-		err = work_out(catalog, strbuf_str(&catalog->stack), catalog->stack.len, &items);
-	else if (err == -E2BIG)
-		err = work_out(catalog, stack, len,
-			       &items); /* a bit too long as it should be written */
+	err = work_out(catalog, stack, len, &items);
 	if (!err)
 		err = strtab__intern(catalog->stacks, hash, hash_len, id_out);
 	if (err) {

@@ -24,16 +24,18 @@
 #define PLACE_FIRST	 'p'
 #define PLACE_OTHER	 'f'
 #define PLACE_AMONG_JAVA 'j' /* in stacks with classes in their internal spelling */
+#define BEHIND_PROCESS	 "p" /* stack_text_append() writes a first frame otherwise */
 #define LETTERS_MIN	 3   /* before a number that ends a thread's name */
 #define NO_TEXT		 UINT32_MAX
 
 struct diff_spelling {
 	struct strtab *raw;   /* place + frame as it was written */
-	struct strtab *texts; /* canonical names, with their kind in front */
+	struct strtab *texts; /* canonical, as in a stack */
 	uint32_t *text_of;    /* by id of raw */
 	size_t cap;
-	struct strbuf key;  /* scratch */
-	struct strbuf name; /* scratch */
+	struct strbuf key;    /* scratch */
+	struct strbuf name;   /* scratch */
+	struct strbuf joined; /* scratch */
 };
 
 struct diff_spelling *diff_spelling__new(void)
@@ -60,6 +62,7 @@ void diff_spelling__free(struct diff_spelling *spelling)
 	free(spelling->text_of);
 	strbuf_release(&spelling->key);
 	strbuf_release(&spelling->name);
+	strbuf_release(&spelling->joined);
 	free(spelling);
 }
 
@@ -508,11 +511,38 @@ static int reserve(struct diff_spelling *spelling)
 	return err;
 }
 
+/* The canonical text of a frame, as stack_text_append() writes it where the frame stands. */
+static int write_text(struct diff_spelling *spelling, const struct stack_frame *frame, char place,
+		      struct strbuf *out)
+{
+	enum frame_kind kind = frame->kind;
+	int err;
+
+	strbuf_clear(&spelling->name);
+	append_frame(frame, place, &spelling->name, &kind);
+	err = strbuf_error(&spelling->name);
+	if (err)
+		return err;
+	if (place != PLACE_FIRST)
+		strbuf_puts(out, BEHIND_PROCESS);
+	return strbuf_error(out) ? strbuf_error(out) :
+				   stack_text_append(out, strbuf_str(&spelling->name), kind);
+}
+
+static int intern_text(struct diff_spelling *spelling, const struct stack_frame *frame, char place,
+		       uint32_t *out)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	size_t skip = place == PLACE_FIRST ? 0 : strlen(BEHIND_PROCESS ";");
+	int err = write_text(spelling, frame, place, &text);
+
+	return err ? err : strtab__intern(spelling->texts, text.data + skip, text.len - skip, out);
+}
+
 /* The id of a frame's canonical text, worked out once. */
 static int find_text(struct diff_spelling *spelling, const struct stack_frame *frame, char place,
 		     uint32_t *out)
 {
-	enum frame_kind kind = frame->kind;
 	uint32_t raw = 0;
 	int err = reserve(spelling);
 
@@ -523,20 +553,8 @@ static int find_text(struct diff_spelling *spelling, const struct stack_frame *f
 		err = strbuf_error(&spelling->key);
 	if (!err)
 		err = strtab__intern(spelling->raw, spelling->key.data, spelling->key.len, &raw);
-	if (err)
-		return err;
-	if (spelling->text_of[raw] == NO_TEXT) {
-		strbuf_clear(&spelling->name);
-		/* Place of the kind. */
-		strbuf_putc(&spelling->name, 0);
-		append_frame(frame, place, &spelling->name, &kind);
-		err = strbuf_error(&spelling->name);
-		if (err)
-			return err;
-		spelling->name.data[0] = (char)kind;
-		err = strtab__intern(spelling->texts, spelling->name.data, spelling->name.len,
-				     &spelling->text_of[raw]);
-	}
+	if (!err && spelling->text_of[raw] == NO_TEXT)
+		err = intern_text(spelling, frame, place, &spelling->text_of[raw]);
 	if (!err)
 		*out = spelling->text_of[raw];
 	return err;
@@ -587,33 +605,39 @@ static bool join_frames(struct stack_frame *frame, const char **stack, size_t *l
 	return true;
 }
 
-int diff_spelling__stack(struct diff_spelling *spelling, const char *stack, size_t len,
-			 struct strbuf *out)
+void diff_spelling_walk(struct diff_spelling_walk *walk, const char *stack, size_t len)
 {
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT, joined = STRBUF_INIT;
+	*walk = (struct diff_spelling_walk){
+		.stack = stack,
+		.len = len,
+		.place = PLACE_FIRST,
+		.others = has_internal_spelling(stack, len) ? PLACE_AMONG_JAVA : PLACE_OTHER,
+	};
+}
+
+int diff_spelling__next(struct diff_spelling *spelling, struct diff_spelling_walk *walk,
+			uint32_t *id)
+{
 	struct stack_frame frame;
-	char others = has_internal_spelling(stack, len) ? PLACE_AMONG_JAVA : PLACE_OTHER;
-	char place = PLACE_FIRST;
 	int err = 0;
 
-	while (!err && stack_text_next(&stack, &len, &frame)) {
-		uint32_t id = 0;
+	if (!stack_text_next(&walk->stack, &walk->len, &frame))
+		return 0;
+	if (join_frames(&frame, &walk->stack, &walk->len, &spelling->joined))
+		err = strbuf_error(&spelling->joined);
+	if (!err)
+		err = find_text(spelling, &frame, walk->place, id);
+	walk->place = walk->others;
+	return err ? err : 1;
+}
 
-		if (join_frames(&frame, &stack, &len, &joined) && strbuf_error(&joined))
-			return strbuf_error(&joined);
-		err = find_text(spelling, &frame, place, &id);
-		if (err)
-			break;
+void diff_spelling__frame(const struct diff_spelling *spelling, uint32_t id,
+			  struct stack_frame *out)
+{
+	size_t len = 0;
+	const char *text = strtab__get(spelling->texts, id, &len);
 
-		const char *at = strtab__get(spelling->texts, id, NULL);
-
-		err = stack_text_append(&text, at + 1, (enum frame_kind)at[0]);
-		place = others;
-	}
-	if (err)
-		return err;
-	strbuf_add(out, &text);
-	return strbuf_error(out);
+	(void)stack_text_next(&text, &len, out);
 }
 
 bool diff_spelling_begins_with_code(const char *stack, size_t len)

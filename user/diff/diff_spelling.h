@@ -11,9 +11,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "user/model/stack_text.h"
 #include "user/util/attributes.h"
-#include "user/util/strbuf.h"
 
 struct diff_spelling;
 
@@ -21,12 +22,26 @@ struct diff_spelling;
 struct diff_spelling *diff_spelling__new(void);
 void diff_spelling__free(struct diff_spelling *spelling); /* NULL is fine */
 
+/* Frames of a stack ("process;frame;frame_[j]") one after the other. */
+struct diff_spelling_walk {
+	const char *stack; /* what is left of it */
+	size_t len;
+	char place;  /* of the next frame */
+	char others; /* of those behind it */
+};
+
+void diff_spelling_walk(struct diff_spelling_walk *walk, const char *stack, size_t len);
+
 /*
- * Appends the canonical form of a stack ("process;frame;frame_[j]"). Frames are remembered. 0,
- * -ENOMEM, or -E2BIG when it would pass STACK_TEXT_MAX_BYTES; nothing is appended then.
+ * 1: *id says which canonical text the next frame has; ids count from 0, and what was met before keeps its
+ * own. 0: there are no more frames. Else -ENOMEM.
  */
-__must_check int diff_spelling__stack(struct diff_spelling *spelling, const char *stack, size_t len,
-				      struct strbuf *out);
+__must_check int diff_spelling__next(struct diff_spelling *spelling,
+				     struct diff_spelling_walk *walk, uint32_t *id);
+
+/* The frame with that text, which stays until diff_spelling__free(). */
+void diff_spelling__frame(const struct diff_spelling *spelling, uint32_t id,
+			  struct stack_frame *out);
 
 /*
  * Is the first frame of a foreign stack a frame of code? Profilers of one process write no process
