@@ -148,8 +148,8 @@ static void check_numbers(struct fuzz_input *input)
 /* ---- canonical names ---- */
 
 /*
- * Of such characters as names in perf maps have, with one "::" at most, and without what may be a
- * return type or parameters.
+ * Of such characters as names in perf maps have, with one "::" at most, right behind the ";" where there is
+ * one, and without what may be a return type or parameters.
  */
 static bool is_plausible(const char *raw)
 {
@@ -160,7 +160,8 @@ static bool is_plausible(const char *raw)
 		      (*at >= '0' && *at <= '9') || strchr("_$./<>[]:;", *at)))
 			return false;
 	}
-	return !colons || !strchr(colons + 2, ':');
+	return !colons ||
+	       (!strchr(colons + 2, ':') && (!strchr(raw, ';') || strchr(raw, ';') + 1 == colons));
 }
 
 static void check_canonical(const char *raw, bool is_hotspot, bool keep_parameters)

@@ -31,7 +31,8 @@
 #define REDRAW_NS   CLOCK_NS_PER_S
 #define ONCE_MAX_NS (60 * CLOCK_NS_PER_S) /* for a busy host to give them */
 /* Then a shorter part of the window that runs will do: windows may be shorter than two seconds. */
-#define ONCE_SOME_NS (5 * CLOCK_NS_PER_S)
+#define ONCE_SOME_NS  (5 * CLOCK_NS_PER_S)
+#define ONCE_LEAST_NS (CLOCK_NS_PER_S / 2) /* of less it would say more cores than there are */
 
 struct top {
 	const struct top_options *options;
@@ -118,7 +119,7 @@ static bool has_enough(struct top *top, uint64_t waited_ns, bool *is_short)
 	if (*is_short)
 		return true;
 	if (!source->is_sampling && waited_ns >= ONCE_SOME_NS)
-		wanted_ns = 1;
+		wanted_ns = ONCE_LEAST_NS;
 	is_enough = rows.host.span_ns >= wanted_ns &&
 		    (source->is_sampling || (rows.host.is_running && source->is_idle));
 	top_rows_release(&rows);
