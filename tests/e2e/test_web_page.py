@@ -524,6 +524,20 @@ def test_live_follows_and_pauses(page):
     page.browser.console()
 
 
+def test_what_is_pressed_stays_until_it_is_let_go(page):
+    answers = ("return performance.getEntriesByType('resource').filter("
+               "(entry) => entry.responseEnd && entry.name.includes('api/v1/timeline')).length")
+    page.open()
+    before = page.browser.js(answers)
+    ActionChains(page.driver).click_and_hold(page.driver.find_element(By.CSS_SELECTOR, "#legend button")).perform()
+    page.browser.js("document.getElementById('all').click()")
+    page.browser.wait(lambda: page.browser.js(answers) > before)
+    page.browser.settle()
+    ActionChains(page.driver).release().perform()
+    page.browser.wait(lambda: page.state().get("container") == "shop-1")
+    page.settle()
+
+
 # Pictures never come, and what is planned for later is done soon.
 SLOW_PICTURES = (
     "window.turns = 0; window.pictures = 0;"

@@ -20,7 +20,10 @@ async function loadTimeline() {
   const own = asking = new AbortController();
   $('plot').ariaBusy = 'true';
   try {
-    stored = await (await ask(timelineQuestion(), own.signal)).json();
+    const answer = await (await ask(timelineQuestion(), own.signal)).json();
+    await untilReleased();
+    if (own.signal.aborted) return false;
+    stored = answer;
     // What is drawn goes further: it stays until both are there.
     if (told?.line && readsAlong()) {
       await loadRunning();

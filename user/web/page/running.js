@@ -157,6 +157,7 @@ async function loadRunning() {
     if (error.name === 'AbortError') return;
     answer = { why: `only windows that have ended are shown: ${error.message}` };
   }
+  await untilReleased();
   if (runningAsking === own && base === stored && state.isLive) showRunning(base, answer);
 }
 

@@ -31,6 +31,24 @@ async function ask(question, signal) {
   return answer;
 }
 
+// Answers that come while something is pressed wait until it is let go: a button that is made anew meanwhile
+// has no click, and a brush no end.
+let isPressed = false;
+let waiting = [];
+
+function letGo() {
+  isPressed = false;
+  for (const goOn of waiting) goOn();
+  waiting = [];
+}
+
+const untilReleased = () => (isPressed ? new Promise((goOn) => { waiting.push(goOn); }) : undefined);
+
+addEventListener('pointerdown', (event) => { isPressed = event.button === 0; }, true);
+addEventListener('blur', letGo);
+for (const type of ['pointerup', 'pointercancel'])
+  addEventListener(type, () => setTimeout(letGo), true); // the click comes first
+
 // For frames and downloads, which cannot send a header.
 const withToken = (question) => (server.token ? `${question}&token=${server.token}` : question);
 
