@@ -108,12 +108,23 @@ static __always_inline int jit_frame_by_fp(struct scratch *state, struct jit_fra
 	if (!stack_word(state, fp, &out->fp) || !stack_word(state, fp + 8, &out->address))
 		return JBPF_END_FAULT;
 	out->sp = fp + FRAME_BYTES;
-	if (out->address == BARRIER_COOKIE) {
-		if (!stack_word(state, fp + 16, &out->address))
-			return JBPF_END_FAULT;
-		out->sp += 8;
-	}
 	out->is_java_called = false;
+	return RULE_OK;
+}
+
+/* Of a stub that called something. */
+static __always_inline int jit_frame_of_stub(struct scratch *state, struct jit_frame *out)
+{
+	int end = jit_frame_by_fp(state, out);
+	struct barrier_frame frame;
+
+	if (end != RULE_OK || out->address != BARRIER_COOKIE)
+		return end;
+	if (!barrier_frame_read(state, state->address, &frame))
+		return JBPF_END_BAD_FP;
+	out->fp = frame.fp;
+	out->address = frame.address;
+	out->sp = state->fp + sizeof(frame);
 	return RULE_OK;
 }
 
@@ -293,7 +304,7 @@ static __always_inline int jit_frame_find(struct bpf_perf_event_data *ctx, struc
 	if (state->unwind.is_exact)
 		return jit_frame_of_leaf(ctx, state, out);
 	if (header_field(state, state->hotspot.frame_size) <= 0)
-		return jit_frame_by_fp(state, out);
+		return jit_frame_of_stub(state, out);
 	return jit_frame_by_size(state, true, out);
 }
 

@@ -131,38 +131,54 @@ static __always_inline bool is_barrier_stub(__u64 address)
 	return code[0] == 0x6f0ff324046f0ff3 || code[0] == 0x6ffac524046ffac5;
 }
 
-/*
- * state->fp is of a frame with a cookie, and the word taken last is the address in its code. Takes its
- * caller, if that is the stub, else nothing.
- */
-static __always_inline int barrier_frame_take(struct scratch *state)
-{
-	__u64 at = state->depth - 1, words[3];
-
-	KEEP_BITS(at, JBPF_MAX_DEPTH - 1);
-	if (!at || !is_barrier_stub(state->user.ips[at]) ||
-	    bpf_probe_read_user(words, sizeof(words), (void *)state->fp) ||
-	    !code_view_has(&state->code, words[2] - 1) || words[0] <= state->fp + 8 || words[0] & 7)
-		return JBPF_END_BAD_FP;
-	if (state->depth >= max_depth)
-		return JBPF_END_MAX_DEPTH;
-	state->hash = hash_add(state->hash, words[2]);
-	put_word(state, state->depth++, words[2]);
-	state->unwind.sp = state->fp + sizeof(words);
-	state->address = words[2];
-	state->fp = words[0];
-	return RULE_OK;
-}
-
 #else
 
 /* The stub's frame is like any other there. */
-static __always_inline int barrier_frame_take(struct scratch *state)
+static __always_inline bool is_barrier_stub(__u64 address)
 {
-	return JBPF_END_BAD_FP;
+	return false;
 }
 
 #endif
+
+/* The frame that has a cookie. */
+struct barrier_frame {
+	__u64 fp; /* the caller's */
+	__u64 cookie;
+	__u64 address;
+};
+
+/*
+ * Reads the one at state->fp, which `address` returns into the code of. False: that is not the stub, or no
+ * JIT code called it, as it alone does.
+ */
+static __always_inline bool barrier_frame_read(const struct scratch *state, __u64 address,
+					       struct barrier_frame *out)
+{
+	return is_barrier_stub(address) &&
+	       !bpf_probe_read_user(out, sizeof(*out), (void *)state->fp) &&
+	       code_view_has(&state->code, out->address - 1);
+}
+
+/* The same of the word taken last: takes the frame's caller, or nothing. */
+static __always_inline int barrier_frame_take(struct scratch *state)
+{
+	__u64 at = state->depth - 1;
+	struct barrier_frame frame;
+
+	KEEP_BITS(at, JBPF_MAX_DEPTH - 1);
+	if (!at || !barrier_frame_read(state, state->user.ips[at], &frame) ||
+	    frame.fp <= state->fp + 8 || frame.fp & 7)
+		return JBPF_END_BAD_FP;
+	if (state->depth >= max_depth)
+		return JBPF_END_MAX_DEPTH;
+	state->hash = hash_add(state->hash, frame.address);
+	put_word(state, state->depth++, frame.address);
+	state->unwind.sp = state->fp + sizeof(frame);
+	state->address = frame.address;
+	state->fp = frame.fp;
+	return RULE_OK;
+}
 
 /*
  * One window: reads from scratch->fp up to the end of the page, at most WINDOW_BYTES, and follows

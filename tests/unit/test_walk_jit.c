@@ -511,6 +511,45 @@ static void test_a_virtual_threads_stack_ends_where_its_callers_are_on_the_heap(
 	assert_true(walk(code + 32, sp, 0x2222).head.end != JBPF_END_FROZEN);
 }
 
+/* That stub's frame has a cookie, ~0, where others have their return address, and that a word further up. */
+static void test_a_stack_goes_on_behind_the_stub_of_an_entry_barrier_alone(void **state)
+{
+	const struct blob blob = {
+		.frame_words = 4, .complete = 8, .entry_bci = -1, .code = nops, .len = 64
+	};
+	const struct blob stub = {
+		.is_stub = true, .complete = -1, .code = nops, .len = sizeof(nops)
+	};
+	const uint64_t code = blob_put(70, &blob), back = blob_put(140, &stub) + 32;
+	const uint64_t sp = STACK + 1024, fp = sp + 128;
+	const struct callers callers = callers_put(fp + 24);
+	/* What it goes on with after its call, as SSE and AVX have it. */
+	const char *const goes_on[] = { "\xf3\x0f\x6f\x04\x24\xf3\x0f\x6f\x4c\x24\x10",
+					"\xc5\xfa\x6f\x04\x24\xc5\xfa\x6f\x4c\x24\x10" };
+
+	memory_word(sp + 16, fp);
+	memory_word(sp + 24, back);
+	memory_word(fp, CALLER_FP);
+	memory_word(fp + 8, UINT64_MAX);
+	memory_word(fp + 16, callers.leaf_returns);
+	/* Two ints of -1 are such a word, too. */
+	const struct walked other = walk(code + 32, sp, 0x2222);
+
+	ASSERT_WALKED(&other, JBPF_END_BAD_FP, code + 32, back);
+	for (size_t i = 0; i < 2; i++) {
+		memory_put(back, goes_on[i], 11);
+		const struct walked walked = walk(code + 32, sp, 0x2222);
+
+		ASSERT_WALKED(&walked, JBPF_END_ROOT, code + 32, back, callers.words[0],
+			      callers.words[1], callers.words[2], callers.words[3]);
+	}
+	/* Compiled code alone calls it. */
+	memory_word(fp + 16, NATIVE);
+	const struct walked native = walk(code + 32, sp, 0x2222);
+
+	ASSERT_WALKED(&native, JBPF_END_BAD_FP, code + 32, back);
+}
+
 static void test_code_that_is_gone_ends_the_walk(void **state)
 {
 	const struct blob blob = {
@@ -662,6 +701,7 @@ int main(void)
 		TEST(test_a_proof_may_lead_by_a_saved_stack_pointer_or_by_what_the_caller_pops),
 		TEST(test_an_interpreted_frame_has_its_method_and_its_senders_stack_pointer),
 		TEST(test_a_virtual_threads_stack_ends_where_its_callers_are_on_the_heap),
+		TEST(test_a_stack_goes_on_behind_the_stub_of_an_entry_barrier_alone),
 		TEST(test_code_that_is_gone_ends_the_walk),
 		TEST(test_a_segment_map_of_many_hops_or_in_a_circle_ends),
 		TEST(test_a_stack_of_methods_at_regular_distances_is_whole_the_second_time),
