@@ -443,6 +443,28 @@ def test_text_of_each_profiler_is_read_as_it_was_meant(tmp_path, text, shares, p
         name: (share, share) for name, share in shares.items()}
 
 
+PARAMETERS = {
+    "bpftrace's of the JDK's map": "java;void java.lang.Thread.run()+17;int shop.Cart.total(int, java.lang.String[])+31 60\n"
+                                   "java;void java.lang.Thread.run()+5;void shop.Cart.add(int)+1 30\n"
+                                   "java;void java.lang.Thread.run()+5;void shop.Cart.add(long) 10\n",
+    "async-profiler's signatures": "java;java/lang/Thread.run()V;shop/Cart.total(I[Ljava/lang/String|)I 60\n"
+                                   "java;java/lang/Thread.run()V;shop/Cart.add(I)V 40\n",
+}
+
+
+@pytest.mark.parametrize("text", PARAMETERS.values(), ids=PARAMETERS)
+def test_parameters_that_one_profiler_alone_writes_make_no_method_another(tmp_path, text):
+    plain = b"java;java/lang/Thread.run;shop/Cart.total 60\njava;java/lang/Thread.run;shop/Cart.add 40\n"
+    for before, after in ((plain, text.encode()), (text.encode(), plain)):
+        answer = as_json(jbpf("diff", *files(tmp_path, before, after), "--format", "json"))
+        assert {row["name"]: (row["share_before"], row["share_after"])
+                for row in answer["rows"] if row["kind"] == "method_total"} == {
+                    "java.lang.Thread.run": (1, 1), "shop.Cart.total": (0.6, 0.6), "shop.Cart.add": (0.4, 0.4)}
+        assert any("alone has the parameters of methods" in note for note in answer["notes"])
+    both = as_json(jbpf("diff", *files(tmp_path, text.encode(), text.encode()), "--format", "json"))
+    assert all("(" in row["name"] for row in both["rows"] if row["kind"] == "method_total")
+
+
 def test_a_line_that_is_too_long_loses_its_root_and_says_so(tmp_path):
     deep = "java" + ";com/example/parser/RecursiveDescentParser.parseExpression" * 1500 + " 900\njava;com/example/Main.idle 100\n"
     answer = as_json(jbpf("diff", *files(tmp_path, deep.encode(), deep.encode()), "--format", "json"))

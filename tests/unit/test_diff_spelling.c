@@ -334,6 +334,36 @@ static void a_stack_without_process_is_known_by_its_first_frame(void **state)
 			fail_msg("'%s'", cases[i].stack);
 }
 
+static void parameters_are_counted_and_left_out_when_asked(void **state)
+{
+	static const char text[] = "java;void a.B.f(int, java.lang.String[]);a/C.g(I)V;a.D.h_[i];"
+				   "shop.T.should (fast)_[j];void [App] App.W::Run(int32)_[j];"
+				   "std::vector<int>::at(int);run(int)_[k]";
+
+	(void)state;
+	for (int leaves_out = 0; leaves_out < 2; leaves_out++) {
+		struct diff_spelling *spelling = diff_spelling__new();
+		__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+
+		assert_non_null(spelling);
+		if (leaves_out)
+			diff_spelling__leave_out_parameters(spelling);
+		spell(spelling, text, &out);
+		assert_string_equal(
+			strbuf_str(&out),
+			leaves_out ?
+				"java;a.B.f_[j];a.C.g_[j];a.D.h_[i];shop.T.should (fast)_[j];"
+				"void [App] App.W::Run(int32)_[j];std::vector<int>::at(int);"
+				"run(int)_[k]" :
+				"java;a.B.f(int, java.lang.String[])_[j];a.C.g(int)_[j];a.D.h_[i];"
+				"shop.T.should (fast)_[j];void [App] App.W::Run(int32)_[j];"
+				"std::vector<int>::at(int);run(int)_[k]");
+		assert_int_equal(diff_spelling__methods(spelling).with_parameters, 2);
+		assert_int_equal(diff_spelling__methods(spelling).without, 1);
+		diff_spelling__free(spelling);
+	}
+}
+
 /* async-profiler's default, and perf's names of the same methods. */
 static void a_class_of_no_package_is_java_among_java(void **state)
 {
@@ -360,6 +390,7 @@ int main(void)
 		cmocka_unit_test(small_classes_are_java_among_java),
 		cmocka_unit_test(numbers_of_threads_and_processes_go),
 		cmocka_unit_test(foreign_bytes_are_made_inert),
+		cmocka_unit_test(parameters_are_counted_and_left_out_when_asked),
 		cmocka_unit_test(a_class_of_no_package_is_java_among_java),
 		cmocka_unit_test(a_stack_without_process_is_known_by_its_first_frame),
 	};

@@ -46,6 +46,7 @@ struct foreign_file {
 	size_t bad_cnt;
 	size_t two_column_cnt; /* stacks that end in a number themselves */
 	size_t cut_cnt;	       /* lines that lost frames at their root */
+	bool loses_parameters; /* of methods, as the other file has none */
 	long double frames;    /* in the counts' units */
 	long double unknown_frames;
 };
@@ -425,6 +426,56 @@ static int note_scales(const struct foreign_file *files, const struct foreign_sc
 	return err;
 }
 
+/* ---- parameters of methods ---- */
+
+static int spell_stack(struct diff_spelling *spelling, struct profile_stack stack)
+{
+	struct diff_spelling_walk walk;
+	uint32_t id;
+	int err;
+
+	diff_spelling_walk(&walk, stack.text, stack.len);
+	do {
+		err = diff_spelling__next(spelling, &walk, &id);
+	} while (err > 0);
+	return err;
+}
+
+static int count_methods(const struct foreign_file *file, struct diff_spelling_methods *out)
+{
+	struct diff_spelling *spelling = diff_spelling__new();
+	int err = spelling ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < profile__stack_count(file->profile); i++)
+		err = spell_stack(spelling, profile__stack(file->profile, i));
+	if (!err)
+		*out = diff_spelling__methods(spelling);
+	diff_spelling__free(spelling);
+	return err;
+}
+
+/*
+ * Some write "Cart.total(int)", async-profiler and jbpf "Cart.total". Where one file has no parameters at all,
+ * the other's are left out: else each method of both would be gone and new.
+ */
+static int match_parameters(struct foreign_file *files, struct diff_catalog *catalog)
+{
+	struct diff_spelling_methods methods[2] = { 0 };
+	int err = 0;
+
+	for (int i = 0; !err && i < 2; i++)
+		err = count_methods(&files[i], &methods[i]);
+	for (int i = 0; !err && i < 2; i++) {
+		const struct diff_spelling_methods *other = &methods[1 - i];
+
+		files[i].loses_parameters = methods[i].with_parameters && !other->with_parameters &&
+					    other->without;
+		if (files[i].loses_parameters)
+			diff_catalog__leave_out_parameters(catalog);
+	}
+	return err;
+}
+
 static int note_lines(const struct foreign_file *file, struct diff_notes *notes)
 {
 	int err = 0;
@@ -432,6 +483,11 @@ static int note_lines(const struct foreign_file *file, struct diff_notes *notes)
 	if (file->bad_cnt)
 		err = diff_notes_add(notes, "'%s': %zu damaged line%s skipped", file->path,
 				     file->bad_cnt, file->bad_cnt == 1 ? " was" : "s were");
+	if (!err && file->loses_parameters)
+		err = diff_notes_add(notes,
+				     "'%s' alone has the parameters of methods: they are left "
+				     "out, and methods of one name are one",
+				     file->path);
 	if (!err && file->cut_cnt)
 		err = diff_notes_add(notes,
 				     "'%s': %zu line%s of more than %d KiB, which lost the frames "
@@ -468,6 +524,7 @@ int diff_foreign_load(const char *path_before, const char *path_after, struct di
 		struct foreign_scale scales[2];
 
 		find_scales(files, scales);
+		err = match_parameters(files, catalog);
 		for (int i = 0; !err && i < 2; i++)
 			err = fill(&files[i], catalog, &scales[i], &sides[i]);
 		if (!err)

@@ -101,6 +101,11 @@ void diff_catalog__free(struct diff_catalog *catalog)
 	free(catalog);
 }
 
+void diff_catalog__leave_out_parameters(struct diff_catalog *catalog)
+{
+	diff_spelling__leave_out_parameters(catalog->spelling);
+}
+
 static int reserve_item(struct diff_catalog *catalog)
 {
 	size_t cap;

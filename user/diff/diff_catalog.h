@@ -28,6 +28,9 @@ struct diff_catalog;
 struct diff_catalog *diff_catalog__new(void);
 void diff_catalog__free(struct diff_catalog *catalog); /* NULL is fine */
 
+/* See diff_spelling__leave_out_parameters(). */
+void diff_catalog__leave_out_parameters(struct diff_catalog *catalog);
+
 /*
  * Counts a stack ("process;frame;frame_[j]", see user/model/stack_text.h) in the block of `side`
  * that will be closed next. 0, -ENOMEM, or -E2BIG past DIFF_SIDE_ITEMS_MAX items; part of the stack

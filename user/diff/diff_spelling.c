@@ -35,7 +35,10 @@ struct diff_spelling {
 	size_t cap;
 	struct strbuf key;    /* scratch */
 	struct strbuf name;   /* scratch */
+	struct strbuf plain;  /* scratch */
 	struct strbuf joined; /* scratch */
+	struct diff_spelling_methods methods;
+	bool leaves_out_parameters;
 };
 
 struct diff_spelling *diff_spelling__new(void)
@@ -62,8 +65,19 @@ void diff_spelling__free(struct diff_spelling *spelling)
 	free(spelling->text_of);
 	strbuf_release(&spelling->key);
 	strbuf_release(&spelling->name);
+	strbuf_release(&spelling->plain);
 	strbuf_release(&spelling->joined);
 	free(spelling);
+}
+
+struct diff_spelling_methods diff_spelling__methods(const struct diff_spelling *spelling)
+{
+	return spelling->methods;
+}
+
+void diff_spelling__leave_out_parameters(struct diff_spelling *spelling)
+{
+	spelling->leaves_out_parameters = true;
 }
 
 /* ---- characters ---- */
@@ -511,6 +525,34 @@ static int reserve(struct diff_spelling *spelling)
 	return err;
 }
 
+/*
+ * spelling->name is of a method in Java: counts whether it has its parameters, and takes them off where they are
+ * not wanted.
+ */
+static void note_parameters(struct diff_spelling *spelling)
+{
+	const char *name = strbuf_str(&spelling->name);
+	size_t len = spelling->name.len;
+	const char *list = len ? memchr(name, '(', len) : NULL;
+	enum frame_kind kind;
+
+	if (!java_spelling_may_be(name, list ? (size_t)(list - name) : len))
+		return;
+	strbuf_clear(&spelling->plain);
+	if (ends_with(name, len, ")"))
+		strbuf_fail(&spelling->name,
+			    java_name_canonical(name, len, true, false, &spelling->plain, &kind));
+	if (!spelling->plain.len || spelling->plain.len >= spelling->name.len) {
+		spelling->methods.without++;
+		return;
+	}
+	spelling->methods.with_parameters++;
+	if (!spelling->leaves_out_parameters)
+		return;
+	strbuf_clear(&spelling->name);
+	strbuf_add(&spelling->name, &spelling->plain);
+}
+
 /* The canonical text of a frame, as stack_text_append() writes it where the frame stands. */
 static int write_text(struct diff_spelling *spelling, const struct stack_frame *frame, char place,
 		      struct strbuf *out)
@@ -520,6 +562,9 @@ static int write_text(struct diff_spelling *spelling, const struct stack_frame *
 
 	strbuf_clear(&spelling->name);
 	append_frame(frame, place, &spelling->name, &kind);
+	if (kind != FRAME_KIND_NATIVE && kind != FRAME_KIND_KERNEL &&
+	    !strbuf_error(&spelling->name))
+		note_parameters(spelling);
 	err = strbuf_error(&spelling->name);
 	if (err)
 		return err;

@@ -43,6 +43,17 @@ __must_check int diff_spelling__next(struct diff_spelling *spelling,
 void diff_spelling__frame(const struct diff_spelling *spelling, uint32_t id,
 			  struct stack_frame *out);
 
+/* Distinct names so far of methods in Java, with and without their parameters. */
+struct diff_spelling_methods {
+	size_t with_parameters;
+	size_t without;
+};
+
+struct diff_spelling_methods diff_spelling__methods(const struct diff_spelling *spelling);
+
+/* From here on methods in Java have none: those of one name are one. Before the first stack. */
+void diff_spelling__leave_out_parameters(struct diff_spelling *spelling);
+
 /*
  * Is the first frame of a foreign stack a frame of code? Profilers of one process write no process
  * in front.
