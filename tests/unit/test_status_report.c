@@ -402,7 +402,8 @@ static void what_jbpfd_says_of_itself_is_told_with_its_age(void **state)
 		{ 0, 4, "\njbpfd: v1_[2J, started ", ", though jbpfd runs",
 		  "\"jbpfd\":{\"jbpfd_version\":\"v1_[2J\",\"runs\":1,\"said_age_ms\":4000,"
 		  "\"started\":\"2023-11-14T22:13:20Z\",\"cpu_ms\":2500,\"resident_bytes\":3145728,"
-		  "\"windows_written\":1,\"windows_failed\":2}" },
+		  "\"windows_written\":1,\"windows_failed\":2,"
+		  "\"unsampled_cpus\":0}" },
 		{ 0, 400, "\njbpfd: said nothing for 400 s: is it running? It was v1_[2J, started ",
 		  ": is jbpfd running?", "\"runs\":0,\"said_age_ms\":400000," },
 		{ -ENOENT, 0, "lost on this host: nothing\n", ": is jbpfd running?",
@@ -452,6 +453,52 @@ static void what_jbpfd_says_of_itself_is_told_with_its_age(void **state)
 		assert_non_null(strstr(json.data, rows[i].json));
 		assert_int_equal(status_report_health(&report, &streams, &problems), 0);
 		assert_non_null(strstr(problems.data, rows[i].problem));
+		streams_release(&streams);
+	}
+}
+
+/* It gave up the right to sample CPUs that come later; one that is back after it was off is such. */
+static void cpus_that_are_not_sampled_are_not_well_while_jbpfd_runs(void **state)
+{
+	static const struct {
+		uint64_t cpus, age_s;
+		const char *problem;
+	} rows[] = {
+		{ 0, 4, "" },
+		{ 1, 4,
+		  "1 CPU that came online later is not sampled: restart jbpfd, which gave up the "
+		  "right to\n" },
+		{ 3, 4,
+		  "3 CPUs that came online later are not sampled: restart jbpfd, which gave up the "
+		  "right to\n" },
+		{ 3, 400, "" },
+	};
+	const struct window host = {
+		.start_unix_ns = 1700000990 * S,
+		.duration_ns = 10 * S,
+		.counts.samples = 1000,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		__cleanup_strbuf struct strbuf json = STRBUF_INIT, problems = STRBUF_INIT;
+		const struct status_report report = {
+			.now_unix_ns = 1700001000 * S,
+			.state = {
+				.written_unix_ns = (1700001000 - rows[i].age_s) * S,
+				.start_unix_ns = 1700000000 * S,
+				.window_ns = 10 * S,
+				.unsampled_cpus = rows[i].cpus,
+			},
+		};
+		struct streams streams = { 0 };
+
+		assert_int_equal(streams_add(&streams, &host), 0);
+		assert_int_equal(status_report_health(&report, &streams, &problems), 0);
+		assert_string_equal(strbuf_str(&problems), rows[i].problem);
+		assert_int_equal(status_report_json(&report, &streams, &json), 0);
+		assert_non_null(strstr(json.data, rows[i].cpus ? "\"unsampled_cpus\":" :
+								 "\"unsampled_cpus\":0}"));
 		streams_release(&streams);
 	}
 }
@@ -679,6 +726,7 @@ int main(void)
 		cmocka_unit_test(how_stacks_are_walked_is_in_the_json),
 		cmocka_unit_test(status_report_names_who_set_the_flag),
 		cmocka_unit_test(status_report_is_json),
+		cmocka_unit_test(cpus_that_are_not_sampled_are_not_well_while_jbpfd_runs),
 		cmocka_unit_test(what_is_not_well_with_the_store_is_shown_while_it_lasts),
 		cmocka_unit_test(naming_that_is_dead_is_not_well_while_it_lasts),
 		cmocka_unit_test(events_are_told_when_there_are_several),

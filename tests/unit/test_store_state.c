@@ -20,6 +20,7 @@ static const char metrics[] = "# HELP jbpf_windows_written_total Windows written
 			      "# TYPE jbpf_windows_written_total counter\n"
 			      "jbpf_windows_written_total 378\n"
 			      "jbpf_windows_failed_total 2\n"
+			      "jbpf_unsampled_cpus 3\n"
 			      "jbpf_window_end_duration_seconds_bucket{le=\"0.010\"} 5\n"
 			      "process_cpu_seconds_total 12.000000345\n"
 			      "process_resident_memory_bytes 32718848\n"
@@ -73,6 +74,7 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(said.resident_bytes, 32718848);
 	assert_int_equal(said.windows_written, 378);
 	assert_int_equal(said.windows_failed, 2);
+	assert_int_equal(said.unsampled_cpus, 3);
 	assert_string_equal(said.version, "v1.2-3");
 	/* For owner and group, as the profiles are; nothing else is left. */
 	assert_int_equal(stat(test_path(&store, STORE_STATE_NAME, path), &st), 0);

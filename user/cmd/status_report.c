@@ -104,6 +104,13 @@ int status_report_health(const struct status_report *report, const struct stream
 		escape_terminal(problems, streams->naming_problem, strlen(streams->naming_problem));
 		strbuf_putc(problems, '\n');
 	}
+	if (status_report_runs(report) && report->state.unsampled_cpus)
+		strbuf_printf(problems,
+			      "%" PRIu64 " CPU%s that came online later %s not sampled: restart "
+			      "jbpfd, which gave up the right to\n",
+			      report->state.unsampled_cpus,
+			      info_plural(report->state.unsampled_cpus),
+			      report->state.unsampled_cpus == 1 ? "is" : "are");
 	if (lost > streams->host_samples / STATUS_LOST_SHARE)
 		strbuf_printf(problems, "%" PRIu64 " of %" PRIu64 " sample%s lost\n", lost,
 			      lost + streams->host_samples,
@@ -582,6 +589,7 @@ static void json_daemon(struct json_writer *json, const struct status_report *re
 	json_writer_member_u64(json, "resident_bytes", state->resident_bytes);
 	json_writer_member_u64(json, "windows_written", state->windows_written);
 	json_writer_member_u64(json, "windows_failed", state->windows_failed);
+	json_writer_member_u64(json, "unsampled_cpus", state->unsampled_cpus);
 	json_writer_end(json, '}');
 }
 

@@ -138,6 +138,7 @@ static const struct field fields[] = {
 	{ "process_resident_memory_bytes", offsetof(struct store_state, resident_bytes), false },
 	{ "jbpf_windows_written_total", offsetof(struct store_state, windows_written), false },
 	{ "jbpf_windows_failed_total", offsetof(struct store_state, windows_failed), false },
+	{ "jbpf_unsampled_cpus", offsetof(struct store_state, unsampled_cpus), false },
 };
 
 static bool parse_seconds(const char *text, size_t len, uint64_t *ns)

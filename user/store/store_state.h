@@ -30,6 +30,7 @@ struct store_state {
 	uint64_t resident_bytes;
 	uint64_t windows_written;
 	uint64_t windows_failed;
+	uint64_t unsampled_cpus;		 /* that came online later */
 	char version[STORE_STATE_VERSION_BYTES]; /* as the file has it: to be escaped */
 };
 
