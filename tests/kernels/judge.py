@@ -242,6 +242,9 @@ def test_a_cpu_that_was_away_is_sampled_or_named(guest):
     assert guest.text("cpu.exit").strip() == "0", guest.text("console") if (guest.folder / "console").exists() else ""
     pid, ticks = map(int, re.match(r"back=(\d+) (\d+)", guest.text("cpu.back")).groups())
     if "probe: CPU 1 came online and is not sampled" in guest.text("jbpfd.log"):
+        told = json.loads(guest.text("status.cpu"))
+        assert not told["is_well"] and any("1 CPU that came online later is not sampled" in problem
+                                           for problem in told["host_problems"]), told["host_problems"]
         return
     found = Folded(guest.dump("--pid", pid)).total
     assert found >= 0.1 * ticks / 100 * HZ, (pid, ticks, found)
