@@ -53,6 +53,8 @@ def case(request, engine, daemon):
     profiler.wait_samples({pid: ENOUGH}, since=begin)
     assert profiler.stop() == 0, profiler.log()
     result = profiler.dump("--pid", pid, since=begin)
+    version = profiler.status_json()[pid]["jvm_version"]
+    assert version.endswith(" with Graal (JVMCI)") == (compiler == "graal"), version
     container.remove()
     return jdk, compiler, result
 
