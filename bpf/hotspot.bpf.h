@@ -18,8 +18,10 @@
 #include "bpf/maps.bpf.h"
 #include "bpf/walk.bpf.h"
 
-#define SENDER_SP_BELOW	  8  /* interpreted frames keep their caller's sp this far below fp */
-#define INTERPRETED_BYTES 64 /* and what they have below it takes this much; frame_x86.hpp */
+#define SENDER_SP_BELOW	  8 /* interpreted frames keep their caller's sp this far below fp */
+#define LAST_SP_BELOW	  16
+#define CALLEE_MAX_BYTES  4096 /* of arguments and locals, while its frame is not there */
+#define INTERPRETED_BYTES 64   /* and what they have below it takes this much; frame_x86.hpp */
 #define FRAME_MAX_BYTES	  (1u << 20) /* of compiled code, and between fp and the caller's sp */
 
 /*
@@ -138,33 +140,131 @@ static __always_inline bool is_made_so_far(struct scratch *state, __u64 bytes)
 	return true;
 }
 
+#if defined(__TARGET_ARCH_x86)
+
+#define ENTRY_BYTES 96 /* from a method's entry to where its frame is begun, and more */
+#define MOV_RBP_PUSH_R13 \
+	0x5541ec8b48	     /* generate_fixed_frame(), templateInterpreterGenerator_x86.cpp */
+#define MOV_RSP_RBX 0xe38b48 /* remove_activation(), interp_masm_x86.cpp */
+#define JMP_R13	    0xe5ff41 /* TemplateTable::_return(), templateTable_x86.cpp */
+#define LEAVE	    0xc9
+
+/* Where the interpreter was interrupted, the frame at fp must be one of its own. */
+static __always_inline bool leaf_is_by_frame(const struct scratch *state, __u64 address)
+{
+	return is_interpreted(state, address);
+}
+
+/*
+ * Is the code at state->jit.pc, of the interpreter, that of a method's entry before the frame is begun, or that
+ * behind its leave? What rbp points to is another frame then: a compiled caller's has words that an earlier
+ * interpreted frame has left there, which nothing tells from one that lives.
+ */
+__noinline int leaf_lacks_frame(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *state;
+	bool has_left = false;
+
+	asm volatile("" ::"r"(ctx));
+	state = scratch_get();
+	if (!state)
+		return 0;
+	state->unwind.window_base = ~0ull;
+	state->unwind.window_len = sizeof(__u64);
+	if (bpf_probe_read_user(state->window, ENTRY_BYTES + sizeof(__u64), (void *)state->jit.pc))
+		return 0;
+	for (int i = 0; i < ENTRY_BYTES; i++) {
+		__u64 bytes = *(const volatile __u64 *)(state->window + i);
+
+		if ((bytes & 0xffffffffff) == MOV_RBP_PUSH_R13)
+			return 1;
+		if ((bytes & 0xff) == LEAVE)
+			has_left = true;
+		if (!has_left &&
+		    ((bytes & 0xffffff) == MOV_RSP_RBX || (bytes & 0xffffff) == JMP_R13))
+			return 1;
+	}
+	return 0;
+}
+
+#else
+
+/* Frames have another form there. */
+static __always_inline bool leaf_is_by_frame(const struct scratch *state, __u64 address)
+{
+	return false;
+}
+
+static __always_inline int leaf_lacks_frame(struct bpf_perf_event_data *ctx)
+{
+	return 0;
+}
+
+#endif
+
+/*
+ * May it be a frame of the interpreter? Linkers of method handles pop their last argument, which the
+ * sender's sp still counts (generate_method_handle_dispatch(), methodHandles_x86.cpp).
+ */
+static __always_inline bool is_interpreted_frame(__u64 fp, const struct jit_frame *frame)
+{
+	return frame->sp - fp - (FRAME_BYTES - 8) <= FRAME_MAX_BYTES && !(frame->sp & 7);
+}
+
+/*
+ * Is the frame at fp, of the interpreter, in a call whose callee is at sp? It notes what its sp was before the
+ * return address until it is back (prepare_to_jump_from_interpreted(), interp_masm_x86.cpp; from JDK 22 on
+ * as words from fp); what a frame that is gone left has 0.
+ */
+static __always_inline bool is_calling(struct scratch *state)
+{
+	__u64 fp = state->fp, last_sp;
+
+	if (!stack_word(state, fp - LAST_SP_BELOW, &last_sp))
+		return false;
+	if (last_sp & 1ull << 63)
+		last_sp = fp + last_sp * 8;
+	return last_sp - state->unwind.sp <= CALLEE_MAX_BYTES && !(last_sp & 7);
+}
+
+/*
+ * Is it not certain that the interpreter, interrupted at state->jit.pc, is in the frame at fp, or called from
+ * it? That may be being made, which user space can prove, or be another one's.
+ */
+static __always_inline bool is_unmade(struct bpf_perf_event_data *ctx, struct scratch *state,
+				      __u64 bytes)
+{
+	if (bytes < INTERPRETED_BYTES)
+		return !is_made_so_far(state, bytes);
+	return leaf_lacks_frame(ctx) && !is_calling(state);
+}
+
 /* Of an interpreted frame the Method* is taken, too. */
-static __always_inline int jit_frame_interpreted(struct scratch *state, struct jit_frame *out)
+static __always_inline int jit_frame_interpreted(struct bpf_perf_event_data *ctx,
+						 struct scratch *state, struct jit_frame *out)
 {
 	__u64 fp = state->fp, bytes = fp - state->unwind.sp, method = 0;
+	bool is_frame;
 
 	if (fp < state->unwind.sp || fp & 7)
 		return JBPF_END_BAD_FP;
-	if (state->unwind.is_exact && bytes < INTERPRETED_BYTES && !is_made_so_far(state, bytes))
-		return JBPF_END_LEAF; /* it is being made, or not there any more */
+	if (state->unwind.is_exact && is_unmade(ctx, state, bytes))
+		return JBPF_END_LEAF;
 	if ((bytes >= METHOD_BYTES_BELOW && !stack_word(state, fp - METHOD_BYTES_BELOW, &method)) ||
 	    !stack_word(state, fp - SENDER_SP_BELOW, &out->sp) ||
 	    !stack_word(state, fp, &out->fp) || !stack_word(state, fp + 8, &out->address))
 		return JBPF_END_FAULT;
+	is_frame = is_interpreted_frame(fp, out);
+	if (state->unwind.is_exact && (!is_frame || !code_view_has(&state->code, out->address - 1)))
+		return JBPF_END_LEAF;
 	if (method_is_plausible(method)) {
 		int end = address_take_method(state, method);
 
 		if (end != RULE_OK)
 			return end;
 	}
-	/*
-	 * Linkers of method handles pop their last argument, which the sender's sp still counts
-	 * (generate_method_handle_dispatch(), methodHandles_x86.cpp).
-	 */
-	if (out->sp - fp - (FRAME_BYTES - 8) > FRAME_MAX_BYTES || out->sp & 7)
-		return JBPF_END_JIT;
 	out->is_java_called = true;
-	return RULE_OK;
+	return is_frame ? RULE_OK : JBPF_END_JIT;
 }
 
 static __always_inline int jit_frame_by_size(struct scratch *state, bool has_fp,
@@ -297,7 +397,7 @@ static __always_inline int jit_frame_find(struct bpf_perf_event_data *ctx, struc
 {
 	state->jit.pc = state->address - !state->unwind.is_exact;
 	if (is_interpreted(state, state->jit.pc))
-		return jit_frame_interpreted(state, out);
+		return jit_frame_interpreted(ctx, state, out);
 	blob_find(ctx);
 	if (!state->jit.block)
 		return JBPF_END_JIT;
@@ -328,7 +428,7 @@ __noinline int jit_step_by_size(struct bpf_perf_event_data *ctx)
 		end = JBPF_END_JIT;
 	if (end == RULE_OK)
 		end = address_take(state, frame.address);
-	if (end == RULE_OK &&
+	if (end == RULE_OK && jit_is_by_size(state) &&
 	    frame.address - state->hotspot.barrier_low < state->hotspot.barrier_len)
 		end = JBPF_END_FROZEN;
 	if (end != RULE_OK) {
@@ -352,7 +452,8 @@ __noinline int jit_step_by_size(struct bpf_perf_event_data *ctx)
  */
 static __always_inline int jit_step(struct bpf_perf_event_data *ctx, struct scratch *state)
 {
-	if (jit_is_by_size(state))
+	if (jit_is_by_size(state) ||
+	    (state->unwind.is_exact && leaf_is_by_frame(state, state->address)))
 		return jit_step_by_size(ctx);
 	if (!state->fp) {
 		state->end = JBPF_END_ROOT;

@@ -76,9 +76,10 @@ static __always_inline __u64 user_stack_begin(struct bpf_perf_event_data *ctx,
 	hotspot_load(state);
 	has_jit_rules = jit_is_by_size(state);
 	/*
-	 * Frame pointers would lead through JIT code that keeps none, and into what is not a frame.
+	 * Frame pointers would lead through JIT code that keeps none, and into what is not a frame; and
+	 * where the interpreter was interrupted, they may be those of another frame.
 	 */
-	*by_rules = has_rules || has_jit_rules;
+	*by_rules = has_rules || has_jit_rules || leaf_is_by_frame(state, regs->ip);
 	head->flags = 0;
 	__builtin_memset(head->leaf_words, 0, sizeof(head->leaf_words));
 	__builtin_memset(head->leaf_code, 0, sizeof(head->leaf_code));

@@ -18,6 +18,7 @@ from harness.programs import LEAST_WAIT, Lacking
 TOP = Path(__file__).resolve().parents[2]
 AIDS = TOP / os.environ.get("BUILD", "build") / "tests" / "bpf"
 END_ROOT, END_MAX_DEPTH, END_FAULT, END_BAD_FP, END_LEAF_ONLY, END_CUT_DEPTH, END_CUT_LEAF, END_CUT_ALL = range(8)
+END_LEAF = 14
 VARIANTS = pytest.mark.parametrize("variant", [[], ["--compat"]], ids=["oncpu", "oncpu_compat"])
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from harness.programs import wait_until
-from live import (END_BAD_FP, END_FAULT, END_MAX_DEPTH, END_ROOT, Sampling, assert_nothing_lost, keys_of, load,
+from live import (END_BAD_FP, END_FAULT, END_LEAF, END_MAX_DEPTH, END_ROOT, Sampling, assert_nothing_lost, keys_of, load,
                   of_pid, sample as live_sample, samples, settled, tell, total)
 
 pytestmark = pytest.mark.live
@@ -101,9 +101,21 @@ def in_code(address):
     return CODE <= address < CODE_END
 
 
+def interpreted_leaf(memory, fp, method):
+    """The frame of code of the interpreter that is interrupted: its Method*, and its caller's stack pointer."""
+    memory.word(fp - 24, method)
+    memory.word(fp - 8, fp + 16)
+
+
+def is_made(memory, sp, fp):
+    """Is the interpreter certainly in this frame, and is it no other's that rbp still points to?"""
+    sender, back = memory.at(fp - 8), memory.at(fp + 8)
+    return fp - sp >= 64 and 0 <= sender - fp - 8 <= 1 << 20 and sender % 8 == 0 and in_code(back - 1)
+
+
 def walk(memory, ip, sp, fp, max_depth=MAX_DEPTH):
     """The stack as the contract says, (words, end), one frame after another."""
-    words, address = [ip], ip
+    words, address, low = [ip], ip, fp + 1
     if not fp:
         return words, END_ROOT
     if fp < sp or fp % 8:
@@ -111,6 +123,10 @@ def walk(memory, ip, sp, fp, max_depth=MAX_DEPTH):
     while True:
         if not memory.has(fp, 16):
             return words, END_FAULT
+        if len(words) == 1 and INTERPRETER <= ip < INTERPRETER_END and platform.machine() == "x86_64":
+            if not is_made(memory, sp, fp):
+                return words, END_LEAF
+            low = memory.at(fp - 8)
         if INTERPRETER <= address < INTERPRETER_END and memory.has(fp - 24, 24):
             method = memory.at(fp - 24)
             if 4096 < method < 1 << 56 and method % 8 == 0:
@@ -123,9 +139,9 @@ def walk(memory, ip, sp, fp, max_depth=MAX_DEPTH):
         if len(words) == max_depth:
             return words, END_MAX_DEPTH
         words.append(address)
-        if above <= fp or above % 8:
+        if above < low or above % 8:
             return words, END_BAD_FP if above else END_ROOT
-        fp = above
+        fp, low = above, above + 1
 
 
 @contextmanager
@@ -217,7 +233,7 @@ def test_methods_are_found_wherever_pages_and_windows_end(variant, spacing):
         area = STACKS + i * (room + PAGE)
         memory.map(area, room)
         chain = Chain(memory, area + PAGE + shift, [spacing] * frame_cnt, lambda _: True)
-        memory.word(chain.fp - 24, METHODS + i * 8)
+        interpreted_leaf(memory, chain.fp, METHODS + i * 8)
         ip = INTERPRETER if i % 2 else CODE
         memory.run(ip, chain.fp - 64, chain.fp, 100000)
         states[chain.marks[0]] = (ip, chain.fp - 64, chain.fp)
@@ -226,20 +242,17 @@ def test_methods_are_found_wherever_pages_and_windows_end(variant, spacing):
 
 @walks("oncpu")
 def test_where_the_page_below_is_missing_only_the_method_is(variant):
-    """Frames at 0, 8, 16, ... of a page whose neighbour below is not there: as the leaf's, and later on."""
+    """Frames at 0, 8, 16, ... of a page whose neighbour below is not there."""
     memory = code_memory()
     states = {}
     for i, shift in enumerate(range(0, 48, 8)):
         area = STACKS + i * 16 * PAGE
         memory.map(area, 8 * PAGE)
-        # Below the leaf's frame there is nothing.
-        chain = Chain(memory, area + shift, [56] * 9, lambda _: True)
-        memory.run(INTERPRETER, chain.fp, chain.fp, 100000)
-        states[chain.marks[0]] = (INTERPRETER, chain.fp, chain.fp)
         # The third frame is the first above a hole.
         low, high = area + PAGE + 64, area + 5 * PAGE + shift
         chain = Chain(memory, low, [64, high - low - 64] + [48] * 12, lambda _: True)
         memory.hole(area + 4 * PAGE, PAGE)
+        interpreted_leaf(memory, low, METHODS + 8)
         memory.run(INTERPRETER, low - 64, low, 100000)
         states[chain.marks[0]] = (INTERPRETER, low - 64, low)
     expect_states(memory, states, variant)
@@ -253,10 +266,10 @@ def test_what_is_no_method_is_no_word():
         area = STACKS + i * 4 * PAGE
         memory.map(area, 2 * PAGE)
         chain = Chain(memory, area + 1024, [48] * 4, lambda i: i != 1)
-        memory.word(chain.fp - 24, value)
+        interpreted_leaf(memory, chain.fp, value)
         memory.word(chain.fp + 48 - 24, value)
-        memory.run(INTERPRETER, chain.fp - 32, chain.fp, 100000)
-        states[chain.marks[0]] = (INTERPRETER, chain.fp - 32, chain.fp)
+        memory.run(INTERPRETER, chain.fp - 64, chain.fp, 100000)
+        states[chain.marks[0]] = (INTERPRETER, chain.fp - 64, chain.fp)
     taken = {value for value in values
              if walk(memory, INTERPRETER, 0, STACKS + values.index(value) * 4 * PAGE + 1024)[0][1] & METHOD_BIT}
     assert taken == {4104, (1 << 56) - 8}
@@ -273,6 +286,7 @@ def test_chains_that_are_none_end_as_ever():
         memory.map(area, PAGE)
         mark = INTERPRETER + 8 * 4096 + i * 8
         memory.word(area + fp + 8, mark)
+        interpreted_leaf(memory, area + fp, 0)
         for offset, value in words.items():
             memory.word(area + offset, value if value >= PAGE or not value else area + value)
         memory.run(INTERPRETER, area + fp - 512, area + fp, 100000)
@@ -302,7 +316,7 @@ def test_a_long_chain_with_interpreted_frames_in_it_is_whole_or_cut_at_the_limit
     cut = Chain(memory, STACKS + (1 << 30) + PAGE, [112] * 1500, lambda i: i % 3 == 0)
     states = {}
     for chain in (whole, cut):
-        memory.word(chain.fp - 24, METHODS + 8)
+        interpreted_leaf(memory, chain.fp, METHODS + 8)
         memory.run(INTERPRETER, chain.fp - 64, chain.fp, 1000000)
         states[chain.marks[0]] = (INTERPRETER, chain.fp - 64, chain.fp)
     words, end = walk(memory, INTERPRETER, whole.fp - 64, whole.fp)
@@ -319,7 +333,7 @@ def test_the_limit_counts_words_and_is_kept_to_the_word(depth):
     memory = code_memory()
     memory.map(STACKS, 8 * PAGE)
     chain = Chain(memory, STACKS + PAGE, [200] * 40, lambda i: i % 2 == 0)
-    memory.word(chain.fp - 24, METHODS + 8)
+    interpreted_leaf(memory, chain.fp, METHODS + 8)
     memory.run(INTERPRETER + 64, chain.fp - 64, chain.fp, 1)
     _, counts = sample(memory, "--max-depth", depth)
     expected = walk(memory, INTERPRETER + 64, chain.fp - 64, chain.fp, depth)
@@ -432,6 +446,7 @@ def interpreter_load():
     memory = code_memory()
     memory.map(STACKS, PAGE)
     chain = Chain(memory, STACKS + 256, [64] * 3, lambda _: True)
+    interpreted_leaf(memory, chain.fp, METHODS + 8)
     memory.run(INTERPRETER + 64, STACKS, chain.fp, 1)
     return memory
 

@@ -140,6 +140,31 @@ def test_interpreted_methods_are_whole_while_their_frame_is_made(engine, daemon,
     assert_rare(folded.samples(is_cut_in_the_interpreter), folded.total, 0.01, folded.show(is_cut_in_the_interpreter))
 
 
+@pytest.mark.long("at most 3 % of the stacks may be cut: how soon rules are known is the host's")
+@pytest.mark.parametrize("jdk", ALL_JDKS if IS_ALL else [25])
+def test_where_interpreted_code_is_interrupted_no_chain_is_impossible(engine, daemon, jdk):
+    """While its frame is made, and when it is gone, rbp is a compiled caller's, where earlier frames left theirs."""
+    container = start_chains(engine, jdk, "mixed with the flag")
+    profiler = daemon("--frequency", "999", window="2s").start().wait_ready()
+    pid = container.pid
+    wait_whole(profiler, pid)
+    profiler.wait_samples({pid: 3000})
+    begin = profiler.stored_until()
+    profiler.wait_samples({pid: 10000}, since=begin)
+    assert profiler.stop() == 0, profiler.log()
+    folded = profiler.dump("--pid", pid, since=begin)
+    container.remove()
+
+    def is_interrupted(frames):
+        return next(kind(frame) for frame in reversed(frames) if kind(frame) != "k") == "0"
+
+    def is_wrong(frames):
+        return is_interrupted(frames) and verdict(frames) == "impossible"
+    assert folded.samples(is_interrupted) >= 5000, folded
+    assert not folded.samples(is_wrong), folded.show(is_wrong)
+    assert_rare(folded.samples(is_cut_in_the_interpreter), folded.total, 0.03, folded.show(is_cut_in_the_interpreter))
+
+
 # Who calls whom in Churn.java; what other methods these call is nobody's concern here.
 CALLERS = {
     r"Churn\.oneClass": r"Churn\.churn", r"Gen\d+\.work": r"Churn\.oneClass", r"Gen(\d+)\.spin\d+": r"Gen\d+\.work",

@@ -65,6 +65,33 @@ static bool is_method(uint64_t word)
 	return word > 4096 && word < 1ull << 56 && word % 8 == 0;
 }
 
+static bool is_interpreter(uint64_t address)
+{
+	return address >= INTERPRETER && address < INTERPRETER_END;
+}
+
+/* The frame of interrupted code of the interpreter, whose caller's sp lies where `fp` says. */
+static void interpreted_put(uint64_t fp, uint64_t method)
+{
+	memory_word(fp - 24, method);
+	memory_word(fp - 8, fp + 16);
+}
+
+/*
+ * Is it certain that the interpreter was interrupted in this frame: is there room for its fixed part, and do
+ * its words look like it? *sp is its caller's then.
+ */
+static bool is_made(uint64_t fp, uint64_t *sp)
+{
+	const uint64_t sender = memory_word_at(fp - 8), back = memory_word_at(fp + 8);
+
+	if (fp - *sp < 64 || sender - fp - 8 > 1 << 20 || sender % 8 || back - 1 < CODE ||
+	    back - 1 >= CODE_END)
+		return false;
+	*sp = sender;
+	return true;
+}
+
 /* As the contract says it, one frame after another. */
 static void expect(uint64_t ip, uint64_t sp, uint64_t fp, size_t depth_max, struct expected *out)
 {
@@ -82,8 +109,10 @@ static void expect(uint64_t ip, uint64_t sp, uint64_t fp, size_t depth_max, stru
 		out->end = JBPF_END_FAULT;
 		if (!memory_read(fp, frame, sizeof(frame)))
 			return;
-		if (address >= INTERPRETER && address < INTERPRETER_END &&
-		    memory_read(fp - 24, below, sizeof(below)))
+		out->end = JBPF_END_LEAF;
+		if (address == ip && is_interpreter(ip) && !is_made(fp, &sp))
+			return;
+		if (is_interpreter(address) && memory_read(fp - 24, below, sizeof(below)))
 			method = below[0];
 		out->end = JBPF_END_MAX_DEPTH;
 		if (is_method(method)) {
@@ -99,7 +128,7 @@ static void expect(uint64_t ip, uint64_t sp, uint64_t fp, size_t depth_max, stru
 		if (out->cnt == depth_max)
 			return;
 		out->words[out->cnt++] = address;
-		if (frame[0] <= fp || frame[0] % 8) {
+		if (frame[0] <= fp || frame[0] < sp || frame[0] % 8) {
 			out->end = frame[0] ? JBPF_END_BAD_FP : JBPF_END_ROOT;
 			return;
 		}
@@ -159,7 +188,7 @@ static void test_methods_are_found_wherever_pages_and_windows_end(void **state)
 
 				memory_map(STACKS, 2 * PAGE + shift + (cnt + 1) * spacing);
 				chain_put(fp, spacing, cnt, 1);
-				memory_word(fp - 24, METHODS + 808);
+				interpreted_put(fp, METHODS + 808);
 				assert_as_expected(INTERPRETER, fp - 64, fp);
 				assert_as_expected(CODE, fp - 64, fp);
 			}
@@ -175,17 +204,13 @@ static void test_where_the_page_below_is_missing_only_the_method_is(void **state
 			uint64_t area = STACKS + (by_rules * 100 + shift) * 16 * PAGE;
 			uint64_t low = area + PAGE + 64, high = area + 5 * PAGE + shift;
 
-			/* As the leaf's. */
-			memory_map(area + 12 * PAGE, PAGE);
-			chain_put(area + 12 * PAGE + shift, 56, 9, 1);
-			assert_as_expected(INTERPRETER, area + 12 * PAGE + shift,
-					   area + 12 * PAGE + shift);
 			/* The third frame is the first above a hole. */
 			memory_map(area + PAGE, PAGE);
 			memory_map(area + 5 * PAGE, PAGE);
 			chain_put(low, 64, 2, 1);
 			chain_put(high, 48, 12, 1);
 			memory_word(low + 64, high);
+			interpreted_put(low, METHODS + 8);
 			assert_as_expected(INTERPRETER, low - 64, low);
 		}
 	}
@@ -209,7 +234,7 @@ static void test_what_is_no_method_is_no_word(void **state)
 		memory_map(STACKS, PAGE);
 		for (size_t i = 0; i < 10; i++) {
 			chain_put(STACKS + 1024, 48, 4, 2);
-			memory_word(STACKS + 1024 - 24, values[i]);
+			interpreted_put(STACKS + 1024, values[i]);
 			memory_word(STACKS + 1072 - 24, values[i]);
 			const struct walked walked = walk(INTERPRETER, STACKS + 960, STACKS + 1024);
 
@@ -263,6 +288,7 @@ static void test_chains_that_are_none_end_where_they_are_none(void **state)
 
 			memory_map(area, PAGE);
 			memory_word(area + 1032, INTERPRETER + 4096);
+			interpreted_put(area + 1024, 0);
 			for (size_t k = 0; k < 6; k++) {
 				uint64_t value = chains[i].words[k][1];
 
@@ -298,6 +324,36 @@ static void test_a_frame_pointer_that_is_none_leaves_the_leaf_alone(void **state
 	assert_int_equal(counted(JBPF_CNT_END_FAULT), 2);
 }
 
+/*
+ * While a frame is made, and when it is gone, rbp is another one's. What compiled code has there is no frame of
+ * the interpreter, and a Method* that an earlier one left there is no name.
+ */
+static void test_where_the_interpreter_has_no_frame_yet_the_leaf_is_alone(void **state)
+{
+	const uint64_t fp = STACKS + 1024;
+
+	for (size_t by_rules = 0; by_rules < 2; by_rules++) {
+		jvm_begin(by_rules);
+		memory_map(STACKS, PAGE);
+		chain_put(fp, 96, 4, 1);
+		interpreted_put(fp, METHODS + 8);
+		assert_int_equal(walk(INTERPRETER, fp - 64, fp).head.end, JBPF_END_ROOT);
+		for (size_t i = 0; i < 5; i++) {
+			const uint64_t senders[] = { fp + 16, 0, fp, fp + 20, fp + (2u << 20) };
+
+			memory_word(fp - 8, senders[i]);
+			const struct walked walked = walk(INTERPRETER, fp - (i ? 64 : 56), fp);
+
+			ASSERT_WALKED(&walked, JBPF_END_LEAF, INTERPRETER);
+		}
+		memory_word(fp - 8, fp + 16);
+		memory_word(fp + 8, 0x401000);
+		const struct walked native = walk(INTERPRETER, fp - 64, fp);
+
+		ASSERT_WALKED(&native, JBPF_END_LEAF, INTERPRETER);
+	}
+}
+
 static void test_of_a_32_bit_program_the_leaf_alone_is_taken(void **state)
 {
 	struct scratch *own = host_.scratch;
@@ -315,7 +371,7 @@ static void test_a_long_chain_is_whole_or_cut_at_the_limit(void **state)
 		jvm_begin(by_rules);
 		memory_map(STACKS, 64 * PAGE);
 		chain_put(STACKS + PAGE, 96, 600, 2);
-		memory_word(STACKS + PAGE - 24, METHODS + 8);
+		interpreted_put(STACKS + PAGE, METHODS + 8);
 		const struct walked whole = walk(INTERPRETER, STACKS + PAGE - 64, STACKS + PAGE);
 
 		assert_int_equal(whole.head.frame_cnt, 902);
@@ -336,7 +392,7 @@ static void test_the_limit_counts_words_and_is_kept_to_the_word(void **state)
 		jvm_begin(by_rules);
 		memory_map(STACKS, 8 * PAGE);
 		chain_put(STACKS + PAGE, 200, 40, 2);
-		memory_word(STACKS + PAGE - 24, METHODS + 8);
+		interpreted_put(STACKS + PAGE, METHODS + 8);
 		for (size_t depth = 1; depth <= 64; depth++) {
 			const struct walked walked =
 				(max_depth = (uint32_t)depth,
@@ -604,7 +660,7 @@ static void test_a_cut_stack_keeps_the_method_of_its_last_frame(void **state)
 	jvm_begin(false);
 	memory_map(STACKS, 8 * PAGE);
 	chain_put(STACKS + PAGE, 64, 100, 1);
-	memory_word(STACKS + PAGE - 24, METHODS + 8);
+	interpreted_put(STACKS + PAGE, METHODS + 8);
 	whole = walk(INTERPRETER, STACKS + PAGE - 64, STACKS + PAGE).head.hash;
 	assert_true(stack_cut(NULL, own, 1, JBPF_END_CUT_LEAF));
 	assert_int_equal(own->user.head.frame_cnt, 2);
@@ -673,6 +729,7 @@ int main(void)
 		TEST(test_what_is_no_method_is_no_word),
 		TEST(test_chains_that_are_none_end_where_they_are_none),
 		TEST(test_a_frame_pointer_that_is_none_leaves_the_leaf_alone),
+		TEST(test_where_the_interpreter_has_no_frame_yet_the_leaf_is_alone),
 		TEST(test_of_a_32_bit_program_the_leaf_alone_is_taken),
 		TEST(test_a_long_chain_is_whole_or_cut_at_the_limit),
 		TEST(test_the_limit_counts_words_and_is_kept_to_the_word),

@@ -475,15 +475,77 @@ static void test_an_interpreted_frame_has_its_method_and_its_senders_stack_point
 
 	assert_int_equal(proved.head.frame_cnt, 6);
 	assert_int_equal(proved.head.end, JBPF_END_ROOT);
-	/* The sender's sp is no frame's: far above, crooked. */
+	/* The sender's sp is no frame's: far above, crooked; or it was not JIT code that called it. */
 	memory_word(fp - 8, fp + 8 + (2u << 20));
-	assert_int_equal(walk(pc, sp, fp).head.end, JBPF_END_JIT);
+	const struct walked far = walk(pc, sp, fp);
+
+	ASSERT_WALKED(&far, JBPF_END_LEAF, pc);
 	memory_word(fp - 8, sender + 4);
-	assert_int_equal(walk(pc, sp, fp).head.end, JBPF_END_JIT);
+	assert_int_equal(walk(pc, sp, fp).head.end, JBPF_END_LEAF);
 	memory_word(fp - 8, sender);
-	/* Only JIT code calls it. */
 	memory_word(fp + 8, NATIVE);
-	assert_int_equal(walk(pc, sp, fp).head.end, JBPF_END_JIT);
+	assert_int_equal(walk(pc, sp, fp).head.end, JBPF_END_LEAF);
+}
+
+/*
+ * What an earlier interpreted frame left in a compiled caller's looks like one that lives: the code tells that
+ * there is none.
+ */
+static void test_before_its_frame_and_behind_it_the_interpreters_leaf_is_alone(void **state)
+{
+	static const struct {
+		const char *code;
+		size_t len;
+		bool is_there;
+	} rows[] = {
+#define CODE_OF(text) text, sizeof(text) - 1
+		/* push 0; dec edx; jg; push rax; push rbp; mov rbp, rsp; push r13 */
+		{ CODE_OF("\x68\0\0\0\0\xff\xca\x7f\xf7\x50\x55\x48\x8b\xec\x41\x55"), false },
+		{ CODE_OF("\x48\x8b\xec\x41\x55"), false },
+		{ CODE_OF("\x41\x55\x68\0\0\0\0"), true },
+		/* movb [r15 + 0x3be], 0; pop r13; mov rsp, rbx; cmp rsp, [r15 + 0x348] */
+		{ CODE_OF("\x41\xc6\x87\xbe\x03\0\0\0\x41\x5d\x48\x8b\xe3\x49\x3b\xa7\x48"),
+		  false },
+		/* cmp rsp, [r15 + 0x348]; jb; mov [r15 + 0x620], 0; jmp r13 */
+		{ CODE_OF("\x49\x3b\xa7\x48\x03\0\0\x72\x0b\x49\xc7\x87\x20\x06\0\0\0\0\0\0"
+			  "\x41\xff\xe5"),
+		  false },
+		/* mov rbx, [rbp - 8]; leave; pop r13; mov rsp, rbx; jmp r13 */
+		{ CODE_OF("\x48\x8b\x5d\xf8\xc9\x41\x5d\x48\x8b\xe3\x41\xff\xe5"), true },
+		{ CODE_OF("\xc9\x41\x5d\x48\x8b\xe3\x41\xff\xe5"), true },
+	};
+	static const uint8_t nothing[128] = { [0 ... 127] = 0x90 };
+	const uint64_t sp = STACK + 1024, fp = sp + 96, pc = INTERPRETER + 256;
+	/* Of an interpreted caller: as an address, or as words from fp; the others say nothing. */
+	const uint64_t noted[] = { fp - 56, (uint64_t)-7, sp, fp - 60, sp - 8, sp + 4104, 0 };
+
+	memory_word(fp - 24, METHOD);
+	memory_word(fp - 8, fp + 48);
+	memory_word(fp, CALLER_FP);
+	memory_word(fp + 8, callers_put(fp + 48).leaf_returns);
+	for (size_t by_size = 0; by_size < 2; by_size++) {
+		hotspot.flags = by_size ? JBPF_HOTSPOT_HAS_FRAME_SIZES : 0;
+		jvm_put();
+		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+			memory_put(pc - 64, nothing, sizeof(nothing));
+			memory_put(pc, rows[i].code, rows[i].len);
+			for (uint64_t at = pc - 48; at <= pc; at += 48) {
+				const struct walked walked = walk(at, sp, fp);
+
+				assert_true((walked.head.end == JBPF_END_LEAF) ==
+					    !rows[i].is_there);
+				assert_true((walked.head.frame_cnt == 1) == !rows[i].is_there);
+			}
+		}
+		memory_put(pc, rows[0].code, rows[0].len);
+		for (size_t i = 0; i < sizeof(noted) / sizeof(noted[0]); i++) {
+			memory_word(fp - 16, noted[i]);
+			const struct walked walked = walk(pc, sp, fp);
+
+			assert_true((walked.head.frame_cnt == 1) == (i >= 3));
+			assert_true(i >= 3 || walked.words[1] == (METHOD | JBPF_WORD_METHOD));
+		}
+	}
 }
 
 /* ---- where frames end ---- */
@@ -700,6 +762,7 @@ int main(void)
 		TEST(test_what_is_proved_goes_before_what_is_concluded_and_only_for_that_very_code),
 		TEST(test_a_proof_may_lead_by_a_saved_stack_pointer_or_by_what_the_caller_pops),
 		TEST(test_an_interpreted_frame_has_its_method_and_its_senders_stack_pointer),
+		TEST(test_before_its_frame_and_behind_it_the_interpreters_leaf_is_alone),
 		TEST(test_a_virtual_threads_stack_ends_where_its_callers_are_on_the_heap),
 		TEST(test_a_stack_goes_on_behind_the_stub_of_an_entry_barrier_alone),
 		TEST(test_code_that_is_gone_ends_the_walk),

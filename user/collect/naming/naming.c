@@ -601,14 +601,15 @@ uint64_t naming__due_boot_ns(const struct naming *naming)
 	return retry_ns < space_ns ? retry_ns : space_ns;
 }
 
-/* Of the stack that was just prefetched; with frame pointers nothing asks for rules. */
+/* Of the stack that was just prefetched; with frame pointers the interpreter's frames alone ask for rules. */
 static void share_leaf_rule(struct naming *naming, struct process *process)
 {
 	const struct naming_listener *listener = &naming->config.listener;
 	struct naming_leaf_rule shared = { .account = process->account };
 
 	if (!symbols_process__take_leaf_proof(process->symbols, &shared.key, &shared.proof) ||
-	    jvm_keeps_frame_pointers(&process->jvm))
+	    (jvm_keeps_frame_pointers(&process->jvm) &&
+	     shared.proof.place != JBPF_LEAF_INTERPRETED))
 		return;
 	shared.key.pid = process->id.pid;
 	shared.proof.start_ns = process->id.start_ns;
