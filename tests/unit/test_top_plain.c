@@ -74,11 +74,43 @@ static void methods_of_a_row_come_with_its_facts(void **state)
 	top_model__free(model);
 }
 
+/* Of a host with 1.25 cores busy, and with more waiting than the container has. */
+static void with_a_selection_the_first_line_is_about_what_is_selected(void **state)
+{
+	static const struct selection shop = { .container = "shop" };
+	static const struct top_state list;
+	static const struct top_state waiting = { .event = EVENT_OFF_CPU };
+	struct top_model *model = top_model__new(&shop, TOP_SPAN_LIVE);
+	struct window waits = top_window(7, "shop", 0, 150), host = top_window(0, NULL, 0, 9000);
+
+	(void)state;
+	top_add_java(model, "shop", 0, 1000, "java;Tax.of_[j] 1000\n");
+	top_end(model, 0, 1250);
+	waits.event = host.event = EVENT_OFF_CPU;
+	waits.period = host.period = S / 10;
+	top_add(model, &waits, "java;a;futex_[k] 100\njava;[idle];b 50\n");
+	top_add(model, &host, "");
+	assert_plain(model, &list, 0,
+		     "cpu: 1.00 of 2 cores (50.0 %), all of the host 1.25, "
+		     "10 s until 22:13:30 UTC, box, store /s\n"
+		     "\n"
+		     "CORES  HOST%  PROCESSES  JAVA       CONTAINER OR PROCESS  HOTTEST METHOD\n"
+		     " 1.00   50.0          1  17.0.15+6  shop                  Tax.of\n");
+	assert_plain(model, &waiting, 0,
+		     "off-cpu: 1.00 threads waiting (0.50 for work not shown), "
+		     "10 s until 22:13:30 UTC, box, store /s\n"
+		     "\n"
+		     "THREADS  SHARE%  PROCESSES  CONTAINER OR PROCESS  HOTTEST METHOD\n"
+		     "   1.00   100.0          1  shop                  futex_[k]\n");
+	top_model__free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_list_has_a_head_and_a_row_for_each_container_and_process),
 		cmocka_unit_test(methods_of_a_row_come_with_its_facts),
+		cmocka_unit_test(with_a_selection_the_first_line_is_about_what_is_selected),
 	};
 
 	if (setenv("TZ", "UTC0", 1))

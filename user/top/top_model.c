@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/model/event_view.h"
 #include "user/model/stack_text.h"
 #include "user/top/top_piece.h"
 #include "user/util/cleanup.h"
@@ -654,6 +655,19 @@ static int collect_rows(const struct top_model *model, enum event event, struct 
 	return err;
 }
 
+/* What of the host's samples is selected. */
+static void sum_selected(const struct top_model *model, enum event event, struct top_rows *out)
+{
+	struct top_host *host = &out->host;
+
+	host->is_selection = !selection_is_of_all(model->selection) ||
+			     selection_is_of_parts(model->selection);
+	for (size_t i = 0; i < out->cnt; i++)
+		host->selected = add_saturated(host->selected, out->items[i].samples);
+	if (top_share_is_of_selection(host, event))
+		host->samples = host->selected;
+}
+
 int top_model__rows(struct top_model *model, enum event event, struct top_rows *out)
 {
 	struct top_rows rows = { 0 };
@@ -667,6 +681,7 @@ int top_model__rows(struct top_model *model, enum event event, struct top_rows *
 	if (!err) {
 		sum_hosts(model, event, &rows);
 		err = collect_rows(model, event, &work);
+		sum_selected(model, event, &rows);
 	}
 	rows_work_release(&work);
 	if (err)
@@ -751,4 +766,9 @@ double top_share(const struct top_host *host, enum event event, uint64_t samples
 	if (event == EVENT_CPU)
 		return host->cpu_cnt ? top_amount(host, event, samples) / host->cpu_cnt : 0;
 	return host->samples ? (double)samples / (double)host->samples : 0;
+}
+
+bool top_share_is_of_selection(const struct top_host *host, enum event event)
+{
+	return host->is_selection && event_has_waits(event);
 }

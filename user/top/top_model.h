@@ -59,13 +59,19 @@ uint64_t top_model__generation(const struct top_model *model);
 struct top_host {
 	uint64_t end_unix_ns;	 /* of now; 0 = there is no window yet */
 	uint64_t span_ns;	 /* of now, the sum of its windows */
-	uint64_t samples;	 /* now, of all processes, selected or not */
+	uint64_t samples;	 /* now, of all processes, selected or not; of waits see below */
+	uint64_t selected;	 /* of these, of what is selected */
 	uint64_t lost;		 /* samples in the minute, of all processes */
 	uint64_t opted_out;	 /* the same */
 	uint64_t waits_for_work; /* samples now, of waiting: in no row, nor in `samples` */
 	uint64_t period;	 /* what a sample stands for; 0 = not known */
 	uint32_t cpu_cnt;
 	bool is_running; /* now is of the window that runs */
+	/*
+	 * Not everything is selected. What others wait for was not read then, so that of waits `samples`
+	 * are those of the selection.
+	 */
+	bool is_selection;
 };
 
 struct top_row {
@@ -111,5 +117,7 @@ __must_check int top_model__threads(const struct top_model *model, enum event ev
 double top_amount(const struct top_host *host, enum event event, uint64_t samples);
 /* The share of the host: of its cores, or of the event's samples; 0 to 1. */
 double top_share(const struct top_host *host, enum event event, uint64_t samples);
+/* Is it a share of what is selected instead? */
+bool top_share_is_of_selection(const struct top_host *host, enum event event);
 
 #endif

@@ -117,6 +117,8 @@ int top_plain(const struct top_state *state, const struct top_content *content,
 	memcpy(columns, is_list ? list_columns : method_columns,
 	       table.column_cnt * sizeof(*columns));
 	columns[0].title = top_view_unit(state->event);
+	if (is_list)
+		columns[1].title = top_view_share(&content->rows.host, state->event);
 	append_head(state, content, facts, out);
 	for (size_t i = 0; i < shown; i++) {
 		if (is_list)

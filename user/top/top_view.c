@@ -195,7 +195,8 @@ static void draw_list_titles(struct top_screen *screen, const struct list_column
 			     enum event event, const struct top_content *content)
 {
 	top_screen_printf(screen, 3, 0, AMOUNT_WIDTH, TOP_STYLE_HEAD, "%7s", top_view_unit(event));
-	top_screen_printf(screen, 3, AMOUNT_WIDTH, PERCENT_WIDTH, TOP_STYLE_HEAD, "%6s", "HOST%");
+	top_screen_printf(screen, 3, AMOUNT_WIDTH, PERCENT_WIDTH, TOP_STYLE_HEAD, "%6s",
+			  top_view_share(&content->rows.host, event));
 	if (columns->chart)
 		top_screen_text(screen, 3, columns->chart, columns->chart_width, TOP_STYLE_HEAD,
 				"LAST MINUTE");
@@ -361,7 +362,8 @@ static void draw_help(struct top_screen *screen)
 		"",
 		"CORES    CPUs kept busy in the time that the first line tells: two seconds where",
 		"         jbpfd runs, else ten; THREADS that waited meanwhile; PER SEC of what is counted",
-		"HOST%    share of the host: of its CPUs, or of all samples of the event",
+		"HOST%    share of the host: of its CPUs, or of all samples of the event; of waits,",
+		"         where not everything is selected, SHARE% of what is",
 		"SELF%    samples in the method itself; TOTAL% with what it calls",
 		"",
 		"Names end in _[k] in the kernel. Any key goes back.",

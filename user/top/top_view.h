@@ -45,6 +45,8 @@ void top_view_append_problems(struct strbuf *out, const struct top_content *cont
 void top_view_append_frame(struct strbuf *out, const char *name);
 /* Title of the column of amounts: "CORES", "THREADS", "PER SEC". */
 const char *top_view_unit(enum event event);
+/* Title of the column of shares. */
+const char *top_view_share(const struct top_host *host, enum event event);
 /* Digits behind the point of such an amount. */
 int top_view_decimals(enum event event);
 

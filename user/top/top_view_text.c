@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "user/model/event_view.h"
 #include "user/model/jvm_facts.h"
 #include "user/util/clock.h"
 
@@ -21,6 +22,11 @@ const char *top_view_unit(enum event event)
 	if (event == EVENT_CPU)
 		return "CORES";
 	return event_unit(event) == EVENT_UNIT_NANOSECONDS ? "THREADS" : "PER SEC";
+}
+
+const char *top_view_share(const struct top_host *host, enum event event)
+{
+	return top_share_is_of_selection(host, event) ? "SHARE%" : "HOST%";
 }
 
 int top_view_decimals(enum event event)
@@ -50,18 +56,22 @@ static void append_waits(struct strbuf *out, const struct top_host *host, enum e
 void top_view_append_load(struct strbuf *out, const struct top_content *content, enum event event)
 {
 	const struct top_host *host = &content->rows.host;
-	double amount = top_amount(host, event, host->samples);
+	uint64_t samples = host->is_selection ? host->selected : host->samples;
+	double amount = top_amount(host, event, samples);
+	bool is_waits = event_has_waits(event);
 
 	if (!host->end_unix_ns)
 		strbuf_puts(out, "no samples yet");
 	else if (event == EVENT_CPU)
 		strbuf_printf(out, "%.2f of %" PRIu32 " core%s (%.1f %%)", amount, host->cpu_cnt,
-			      host->cpu_cnt == 1 ? "" : "s",
-			      100 * top_share(host, event, host->samples));
-	else if (event_unit(event) == EVENT_UNIT_NANOSECONDS)
+			      host->cpu_cnt == 1 ? "" : "s", 100 * top_share(host, event, samples));
+	else if (is_waits)
 		append_waits(out, host, event, amount);
 	else
 		strbuf_printf(out, "%.0f %s/s", amount, event_noun(event, true));
+	if (host->end_unix_ns && host->is_selection && !is_waits)
+		strbuf_printf(out, ", all of the host %.*f", event == EVENT_CPU ? 2 : 0,
+			      top_amount(host, event, host->samples));
 }
 
 void top_view_append_time(struct strbuf *out, const struct top_host *host, uint64_t now_unix_ns)
