@@ -81,11 +81,38 @@ static bool is_like_one(const char *pattern, const char *at, const char *end)
 	return false;
 }
 
+/*
+ * Any text, and then one of (a|b) before what stands behind the bracket, which is looked for first: most names of
+ * most stacks do not have it. `pattern` is behind the bracket's begin.
+ */
+static bool ends_like_one(const char *pattern, const char *at, const char *end)
+{
+	const char *rest = strchr(pattern, ')') + 1;
+	size_t rest_len = strcspn(rest, "*( ");
+	const char *found = at;
+
+	while ((found = memmem(found, (size_t)(end - found), rest, rest_len))) {
+		for (const char *one = pattern; one < rest;) {
+			size_t len = strcspn(one, "|)");
+
+			if ((size_t)(found - at) >= len && memcmp(found - len, one, len) == 0 &&
+			    is_like(rest, found, end))
+				return true;
+			one += len + 1;
+		}
+		if (found++ == end)
+			break;
+	}
+	return false;
+}
+
 static bool is_like(const char *pattern, const char *at, const char *end)
 {
 	for (; *pattern && *pattern != ' '; pattern++, at++) {
 		if (*pattern == '(')
 			return is_like_one(pattern + 1, at, end);
+		if (*pattern == '*' && pattern[1] == '(')
+			return ends_like_one(pattern + 2, at, end);
 		if (*pattern == '*') {
 			for (; at <= end; at++)
 				if (is_like(pattern + 1, at, end))
