@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -93,6 +94,37 @@ static void views_have_the_stacks_of_their_waits(void **state)
 	}
 }
 
+/* More of them than are remembered: what a stack is does not depend on what was asked before. */
+static void what_is_remembered_is_what_is_found(void **state)
+{
+	struct event_stacks *stacks = event_stacks__new(EVENT_LOCK);
+	static char stack[2048];
+
+	(void)state;
+	assert_non_null(stacks);
+	for (int i = 0; i < 50000; i++) {
+		static const char *const ends[] = {
+			"ObjectMonitor::enter;futex_[k]",
+			"java.util.concurrent.ThreadPoolExecutor.getTask_[j];pthread_mutex_lock",
+			"read_[k]",
+			"[idle];java.util.concurrent.locks.LockSupport.park_[j]",
+		};
+		int kind = i % 4, number = i / 8 * 4 + kind;
+		int len = kind == 3 ? snprintf(stack, sizeof(stack), "java;%s;a.B.m%0*d",
+					       ends[kind], 1500, number) :
+				      snprintf(stack, sizeof(stack), "java;a.B.m%0*d_[j];%s", 1500,
+					       number, ends[kind]);
+		struct event_stack found = event_stacks__get(stacks, stack, (size_t)len);
+
+		assert_int_equal(found.is_taken, kind != 2);
+		assert_int_equal(found.place, kind == 1 ? WAITING_POOL :
+					      kind == 3 ? WAITING_IDLE :
+							  WAITING_PLACE_CNT);
+	}
+	event_stacks__free(stacks);
+	event_stacks__free(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -100,6 +132,7 @@ int main(void)
 		cmocka_unit_test(wall_counts_microseconds),
 		cmocka_unit_test(idle_threads_are_of_what_waits),
 		cmocka_unit_test(views_have_the_stacks_of_their_waits),
+		cmocka_unit_test(what_is_remembered_is_what_is_found),
 	};
 
 	return cmocka_run_group_tests_name("event_view", tests, NULL, NULL);

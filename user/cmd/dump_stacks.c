@@ -163,18 +163,36 @@ static int add_threads(struct adding *adding, const char *stack, size_t len, uin
 	return err;
 }
 
-/* Where the samples of a stack that is not shown are counted; NULL = it is shown. */
-static uint64_t *hidden_of(const struct adding *adding, const char *stack, size_t len)
+/* Of EVENT_WALL: a thread that runs in such a place does not wait there. */
+static bool may_hide(const struct adding *adding)
+{
+	return adding->wanted->hidden_samples && adding->window->event != EVENT_CPU;
+}
+
+/* Is it one of the view, and where does it wait? Places are looked for where they are hidden alone. */
+static struct event_stack look_at(const struct adding *adding, const char *stack, size_t len)
 {
 	const struct dump_stacks *wanted = adding->wanted;
-	enum waiting_place place;
+	bool is_hidden_place = may_hide(adding) && wanted->hides_waiting;
+	struct event_stack found = { .is_taken = true, .place = WAITING_PLACE_CNT };
 
-	/* Of EVENT_WALL: a thread that runs in such a place does not wait there. */
-	if (!wanted->hidden_samples || adding->window->event == EVENT_CPU)
+	if (wanted->known && (is_hidden_place || event_is_of_stacks(wanted->event)))
+		return event_stacks__get(wanted->known, stack, len);
+	found.is_taken = event_takes_stack(wanted->event, stack, len);
+	if (is_hidden_place)
+		found.place = waiting_place_of(stack, len);
+	return found;
+}
+
+/* Where the samples of a stack that is not shown are counted; NULL = it is shown. */
+static uint64_t *hidden_of(const struct adding *adding, enum waiting_place place, const char *stack,
+			   size_t len)
+{
+	const struct dump_stacks *wanted = adding->wanted;
+
+	if (!may_hide(adding))
 		return NULL;
-	if (wanted->hides_waiting)
-		place = waiting_place_of(stack, len);
-	else
+	if (!wanted->hides_waiting)
 		place = idle_is_stack(stack, len) ? WAITING_IDLE : WAITING_PLACE_CNT;
 	return place < WAITING_PLACE_CNT ? &wanted->hidden_samples[place] : NULL;
 }
@@ -184,6 +202,7 @@ static int add_line(struct adding *adding, const char *line, size_t len)
 	struct stack_frame leaf;
 	size_t stack_len;
 	uint64_t count;
+	struct event_stack found;
 	bool is_wanted;
 
 	if (!folded_line_split(line, len, &stack_len, &count) ||
@@ -192,8 +211,9 @@ static int add_line(struct adding *adding, const char *line, size_t len)
 		return 0;
 	}
 	is_wanted = select_kind_matches(adding->wanted->selection->kind, leaf.kind);
-	is_wanted = is_wanted && event_takes_stack(adding->wanted->event, line, stack_len);
-	adding->hidden = is_wanted ? hidden_of(adding, line, stack_len) : NULL;
+	found = look_at(adding, line, stack_len);
+	is_wanted = is_wanted && found.is_taken;
+	adding->hidden = is_wanted ? hidden_of(adding, found.place, line, stack_len) : NULL;
 	if (adding->wants_threads)
 		return add_threads(adding, line, stack_len, count, is_wanted);
 	return is_wanted ? add_stack(adding, line, stack_len, count) : 0;

@@ -25,7 +25,8 @@ struct dump_stacks {
 	bool marks_threads; /* the thread stands behind the stack: see STACK_TEXT_THREAD_MARK */
 	/* Stacks of idle threads are left out, and counted here by enum waiting_place; NULL: they are not. */
 	uint64_t *hidden_samples;
-	bool hides_waiting; /* so are those that wait for work in any of these places */
+	bool hides_waiting;	    /* so are those that wait for work in any of these places */
+	struct event_stacks *known; /* of `event`; NULL: each line is looked at */
 };
 
 /* What the view wants; notes in `info` what writers need to know of it. Both are borrowed. */

@@ -20,7 +20,6 @@
 #include "user/model/folded_line.h"
 #include "user/model/stack_text.h"
 #include "user/model/thread_counts.h"
-#include "user/model/waiting_place.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/lines.h"
@@ -81,11 +80,12 @@ struct diff_loader {
 	struct diff_cover cover;      /* of the streams' windows that were taken */
 	struct diff_loaded loaded;    /* all but the side */
 	struct thread_reader threads; /* of the window being added; only with selection->thread */
-	bool is_of_waits;	      /* the window being added */
+	struct event_stacks *known;
+	bool is_of_waits;    /* the window being added */
 	uint64_t weight_ns;  /* the same: what a sample is of WALL_SAMPLE_NS; 0: all of a count */
 	uint64_t carry_ns;   /* what samples of EVENT_WALL had too much for whole counts */
 	struct strbuf other; /* scratch */
-	int err;	     /* first failure of want() */
+	int err; /* first failure of want() */
 };
 
 int diff_loader__new(const struct diff_load *what, struct diff_catalog *catalog,
@@ -111,7 +111,8 @@ int diff_loader__new(const struct diff_load *what, struct diff_catalog *catalog,
 	loader->first_block = first;
 	loader->block_cnt = (size_t)(last - first) + 1;
 	loader->blocks = calloc(loader->block_cnt, sizeof(*loader->blocks));
-	if (!loader->blocks) {
+	loader->known = event_stacks__new(what->event);
+	if (!loader->blocks || !loader->known) {
 		diff_loader__free(loader);
 		return -ENOMEM;
 	}
@@ -124,6 +125,7 @@ void diff_loader__free(struct diff_loader *loader)
 	if (!loader)
 		return;
 	free(loader->blocks);
+	event_stacks__free(loader->known);
 	free(loader->entries);
 	free(loader->last_entry);
 	diff_cover_release(&loader->cover);
@@ -423,14 +425,17 @@ static int add_line(struct diff_loader *loader, uint32_t block, const char *line
 	}
 	count = samples_of_threads(loader, count);
 	/* Waiting for work would be most of all waiting, and differs with the size of every pool. */
-	if (!count ||
-	    (loader->is_of_waits && waiting_place_of(line, stack_len) != WAITING_PLACE_CNT))
+	if (!count)
 		return 0;
+	if (loader->is_of_waits) {
+		struct event_stack found = event_stacks__get(loader->known, line, stack_len);
+
+		if (!found.is_taken || found.place != WAITING_PLACE_CNT)
+			return 0;
+	}
 	if (loader->what.selection->kind != SELECT_KIND_ANY &&
 	    (!stack_text_leaf(line, stack_len, &leaf) ||
 	     !select_kind_matches(loader->what.selection->kind, leaf.kind)))
-		return 0;
-	if (!event_takes_stack(loader->what.event, line, stack_len))
 		return 0;
 	count = counts_of(loader, count);
 	if (!count)

@@ -2,10 +2,13 @@
 /* See event_view.h. */
 #include "user/model/event_view.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "user/model/stack_text.h"
 #include "user/util/cleanup.h"
+#include "user/util/strtab.h"
+#include "user/util/vec.h"
 
 /*
  * Functions in which threads wait for locks: of HotSpot for monitors (synchronized), those below
@@ -104,6 +107,73 @@ bool event_takes_stack(enum event event, const char *stack, size_t len)
 	default:
 		return true;
 	}
+}
+
+/* ---- remembered ---- */
+
+#define REMEMBERED_BYTES_MAX (64u << 20)
+
+struct event_stacks {
+	enum event event;
+	struct strtab *known;	    /* NULL = nothing is, for the moment */
+	struct event_stack *stacks; /* by id */
+	size_t cap;
+};
+
+struct event_stacks *event_stacks__new(enum event event)
+{
+	struct event_stacks *stacks = calloc(1, sizeof(*stacks));
+
+	if (stacks)
+		stacks->event = event;
+	return stacks;
+}
+
+void event_stacks__free(struct event_stacks *stacks)
+{
+	if (!stacks)
+		return;
+	strtab__free(stacks->known);
+	free(stacks->stacks);
+	free(stacks);
+}
+
+static struct event_stack look_at(enum event event, const char *stack, size_t len)
+{
+	return (struct event_stack){
+		.is_taken = event_takes_stack(event, stack, len),
+		.place = waiting_place_of(stack, len),
+	};
+}
+
+/* Windows of one process follow each other: what was forgotten is soon known again. */
+static void make_room(struct event_stacks *stacks)
+{
+	if (stacks->known && strtab__bytes(stacks->known) > REMEMBERED_BYTES_MAX) {
+		strtab__free(stacks->known);
+		stacks->known = NULL;
+	}
+	if (!stacks->known)
+		stacks->known = strtab__new();
+}
+
+struct event_stack event_stacks__get(struct event_stacks *stacks, const char *stack, size_t len)
+{
+	struct event_stack found;
+	uint32_t id, cnt;
+
+	make_room(stacks);
+	if (!stacks->known)
+		return look_at(stacks->event, stack, len);
+	cnt = strtab__count(stacks->known);
+	id = strtab__find(stacks->known, stack, len);
+	if (id != STRTAB_NONE)
+		return stacks->stacks[id];
+	found = look_at(stacks->event, stack, len);
+	if (vec_room(stacks->stacks, cnt, stacks->cap, 256) == 0 &&
+	    strtab__intern(stacks->known, stack, len, &id) == 0)
+		stacks->stacks[id] = found;
+	return found;
 }
 
 uint64_t event_weight(enum event event, const struct window *window)

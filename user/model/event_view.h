@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "user/model/event.h"
+#include "user/model/waiting_place.h"
 #include "user/model/window.h"
 
 #define EVENT_WALL_PERIOD_NS 1000 /* what a count of EVENT_WALL stands for */
@@ -36,8 +37,30 @@ static inline bool event_has_waits(enum event event)
 	return event != EVENT_CPU && event_unit(event) == EVENT_UNIT_NANOSECONDS;
 }
 
+/* Has it some of the stacks of its source alone? */
+static inline bool event_is_of_stacks(enum event event)
+{
+	return event == EVENT_LOCK || event == EVENT_DISK;
+}
+
 /* Is this stack of folded text, without its count, one of the view? */
 bool event_takes_stack(enum event event, const char *stack, size_t len);
+
+/*
+ * What a view makes of stacks, remembered: the same ones come again with each window, and to look at each
+ * frame of them costs more than to find them.
+ */
+struct event_stacks;
+
+struct event_stack {
+	bool is_taken;		  /* event_takes_stack() */
+	enum waiting_place place; /* waiting_place_of() */
+};
+
+struct event_stacks *event_stacks__new(enum event event); /* NULL only when memory is short */
+void event_stacks__free(struct event_stacks *stacks);	  /* NULL is fine */
+/* Where memory is short it is looked at anew. */
+struct event_stack event_stacks__get(struct event_stacks *stacks, const char *stack, size_t len);
 
 /*
  * How many counts of the view a sample of the window is: 1, but for EVENT_WALL. 0: the window does
