@@ -199,7 +199,12 @@ def test_daemon_stores_waiting_beside_cpu_time(daemon):
     # Both as one picture, in microseconds.
     cpu, wall = one.dump("--pid", waiter.pid), one.dump("--event", "wall", "--pid", waiter.pid)
     if " passes a second for " not in one.log():  # of a host with many threads a window's samples may stand for more
-        assert wall.total == cpu.total * (10**6 // 99) + waits.total * (listed["period"] // 1000), (cpu, waits, wall)
+        sampled = cpu.total * (10**6 // 99) + waits.total * (listed["period"] // 1000)
+        ready = sum(stream.get("run_delay_ns", 0) for stream in one.list_json("--event", "off-cpu", "--pid", waiter.pid)) / 1000
+        waited = wall.with_frame("[waiting for a CPU]")
+        assert wall.total == sampled + waited, (cpu, waits, wall)
+        # by construction: the sum of each window is rounded down to a microsecond
+        assert ready - len(one.windows()) <= waited <= ready, (ready, waited)
     whole = json.loads(one.dump_raw("--event", "wall", "--pid", waiter.pid, "--format", "json").stdout)
     assert (whole["event"], whole["unit"], whole["period"], whole["samples"]) == ("wall", "nanoseconds", 1000, wall.total)
     table = one.dump_raw("--event", "wall", "--by", "comm", "--format", "top", "--pid", waiter.pid).stdout

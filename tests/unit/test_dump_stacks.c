@@ -176,6 +176,90 @@ static void time_on_a_cpu_is_never_hidden(void **state)
 	profile__free(profile);
 }
 
+struct cpu_wait_case {
+	struct selection selection;
+	enum dump_by by[1];
+	size_t by_cnt;
+	bool marks_threads;
+	bool labels_only;
+	enum event event;
+	const char *text;
+	const char *folded;
+};
+
+/* 250,000,999 ns of it. */
+static const struct cpu_wait_case cpu_wait_cases[] = {
+	{ .event = EVENT_WALL,
+	  .text = "java;a 2\n",
+	  .folded = "java;[waiting for a CPU] 250000\njava;a 200000\n" },
+	{ .event = EVENT_WALL, .text = "", .folded = "java;[waiting for a CPU] 250000\n" },
+	{ .event = EVENT_WALL,
+	  .by = { DUMP_BY_THREAD },
+	  .by_cnt = 1,
+	  .text = "java;a 2\n",
+	  .folded = "[unknown thread];java;[waiting for a CPU] 250000\n"
+		    "[unknown thread];java;a 200000\n" },
+	{ .event = EVENT_WALL,
+	  .by = { DUMP_BY_PID },
+	  .by_cnt = 1,
+	  .labels_only = true,
+	  .text = "java;a 2\n",
+	  .folded = "42 450000\n" },
+	{ .event = EVENT_WALL,
+	  .marks_threads = true,
+	  .text = "",
+	  .folded = "java;[waiting for a CPU]\1[unknown thread] 250000\n" },
+	/* what is idle is hidden, this is not */
+	{ .event = EVENT_WALL,
+	  .text = "java;[idle];a 2\n",
+	  .folded = "java;[waiting for a CPU] 250000\n" },
+	/* it is known of processes as a whole */
+	{ .event = EVENT_WALL, .selection.thread = "main", .text = "java;a 2\n", .folded = "" },
+	{ .event = EVENT_WALL,
+	  .selection.kind = SELECT_KIND_JAVA,
+	  .text = "java;a_[j] 2\n",
+	  .folded = "java;a_[j] 200000\n" },
+	{ .event = EVENT_OFF_CPU, .text = "java;a 2\n", .folded = "java;a 2\n" },
+};
+
+static void of_wall_waiting_for_a_cpu_is_a_frame_below_the_process(void **state)
+{
+	struct window window = {
+		.pid = 42,
+		.event = EVENT_OFF_CPU,
+		.period = 100000000,
+		.counts = { .run_delay_ns = 250000999 },
+	};
+
+	(void)state;
+	window.labels[WINDOW_LABEL_COMM] = "java";
+	for (size_t i = 0; i < ARRAY_SIZE(cpu_wait_cases); i++) {
+		const struct cpu_wait_case *test = &cpu_wait_cases[i];
+		__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+		uint64_t hidden[WAITING_PLACE_CNT] = { 0 };
+		const struct dump_stacks wanted = {
+			.selection = &test->selection,
+			.event = test->event,
+			.by = test->by,
+			.by_cnt = test->by_cnt,
+			.labels_only = test->labels_only,
+			.marks_threads = test->marks_threads,
+			.hidden_samples = hidden,
+		};
+		struct profile *profile = profile__new();
+		size_t bad_cnt = 0;
+
+		assert_non_null(profile);
+		assert_int_equal(dump_stacks_add(&wanted, &window, test->text, strlen(test->text),
+						 profile, &bad_cnt),
+				 0);
+		assert_int_equal(profile__to_folded(profile, &out), 0);
+		if (strcmp(strbuf_str(&out), test->folded) != 0 || bad_cnt)
+			fail_msg("case %zu: %zu bad, '%s'", i, bad_cnt, strbuf_str(&out));
+		profile__free(profile);
+	}
+}
+
 /* Line 0: pool-# 3, main 2; line 1: not known 1, main 1; line 2: main 4. */
 static const char thread_code[] = "\2\4main\0\6pool-#\0\3\2\1\1\2\0\1\2\1\0\1";
 
@@ -307,6 +391,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dump_stacks_put_labels_in_front_and_keep_one_kind),
 		cmocka_unit_test(time_on_a_cpu_is_never_hidden),
+		cmocka_unit_test(of_wall_waiting_for_a_cpu_is_a_frame_below_the_process),
 		cmocka_unit_test(stacks_are_divided_among_their_threads),
 		cmocka_unit_test(a_broken_code_of_threads_costs_their_names_and_is_counted),
 		cmocka_unit_test(a_table_of_labels_has_no_stacks),

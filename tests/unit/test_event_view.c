@@ -45,6 +45,23 @@ static void wall_counts_microseconds(void **state)
 	assert_true(event_counts_time(EVENT_DISK, &waits));
 }
 
+static void waiting_for_a_cpu_is_of_wall_and_of_whole_processes(void **state)
+{
+	const struct selection all = { 0 }, main_only = { .thread = "main" },
+			       java = { .kind = SELECT_KIND_JAVA }, shop = { .container = "shop" };
+	const struct window waits = { .event = EVENT_OFF_CPU, .counts = { .run_delay_ns = 7 } };
+	const struct window cpu = { .event = EVENT_CPU, .counts = { .run_delay_ns = 7 } };
+
+	(void)state;
+	assert_int_equal(event_cpu_wait_ns(EVENT_WALL, &all, &waits), 7);
+	assert_int_equal(event_cpu_wait_ns(EVENT_WALL, &shop, &waits), 7);
+	assert_int_equal(event_cpu_wait_ns(EVENT_WALL, &main_only, &waits), 0);
+	assert_int_equal(event_cpu_wait_ns(EVENT_WALL, &java, &waits), 0);
+	assert_int_equal(event_cpu_wait_ns(EVENT_WALL, &all, &cpu), 0);
+	assert_int_equal(event_cpu_wait_ns(EVENT_OFF_CPU, &all, &waits), 0);
+	assert_int_equal(event_cpu_wait_ns(EVENT_LOCK, &all, &waits), 0);
+}
+
 static void idle_threads_are_of_what_waits(void **state)
 {
 	(void)state;
@@ -130,6 +147,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stored_events_are_views_of_themselves),
 		cmocka_unit_test(wall_counts_microseconds),
+		cmocka_unit_test(waiting_for_a_cpu_is_of_wall_and_of_whole_processes),
 		cmocka_unit_test(idle_threads_are_of_what_waits),
 		cmocka_unit_test(views_have_the_stacks_of_their_waits),
 		cmocka_unit_test(what_is_remembered_is_what_is_found),

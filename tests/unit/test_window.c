@@ -49,6 +49,18 @@ static void every_loss_has_a_name_of_its_own(void **state)
 	}
 }
 
+static void a_time_has_no_weight_of_samples(void **state)
+{
+	const struct window_counts counts = { .samples = 3, .frames = 9, .run_delay_ns = 500 };
+	struct window_counts sum = { .run_delay_ns = 1 };
+
+	(void)state;
+	window_counts_add_weighted(&sum, &counts, 100);
+	assert_int_equal(sum.samples, 300);
+	assert_int_equal(sum.frames, 900);
+	assert_int_equal(sum.run_delay_ns, 501);
+}
+
 static void unknown_names_are_no_label(void **state)
 {
 	(void)state;
@@ -76,6 +88,7 @@ int main(void)
 		cmocka_unit_test(label_names_are_those_on_disk),
 		cmocka_unit_test(every_label_has_a_name_of_its_own),
 		cmocka_unit_test(every_loss_has_a_name_of_its_own),
+		cmocka_unit_test(a_time_has_no_weight_of_samples),
 		cmocka_unit_test(unknown_names_are_no_label),
 		cmocka_unit_test(missing_label_reads_as_empty),
 	};

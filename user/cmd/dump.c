@@ -86,7 +86,7 @@ static bool dump_want(void *ctx, const struct window *window)
 		return false;
 	info_add_window(&dump->info, window);
 	if (window->counts.samples == 0)
-		return false;
+		return dump->profile && event_cpu_wait_ns(dump->options->event, selection, window);
 	if (!dump->frequency_hz)
 		dump->frequency_hz = window->frequency_hz;
 	else if (dump->frequency_hz != window->frequency_hz)

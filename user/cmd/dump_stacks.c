@@ -238,6 +238,30 @@ static int add_lines(struct adding *adding, const char *text, size_t len)
 	return err;
 }
 
+/* Of a process as a whole: no stack, no thread. */
+static int add_cpu_wait(struct adding *adding)
+{
+	static const char frame[] = ";" STACK_LINE_CPU_WAIT;
+	const struct dump_stacks *wanted = adding->wanted;
+	uint64_t count = event_cpu_wait_ns(wanted->event, wanted->selection, adding->window) /
+			 EVENT_WALL_PERIOD_NS;
+	__cleanup_strbuf struct strbuf stack = STRBUF_INIT;
+	int err;
+
+	if (!count)
+		return 0;
+	err = stack_text_append(&stack, window_label(adding->window, WINDOW_LABEL_COMM),
+				FRAME_KIND_NATIVE);
+	strbuf_append(&stack, frame, sizeof(frame) - 1);
+	if (!err)
+		err = strbuf_error(&stack);
+	if (!err)
+		err = put_labels(adding, THREAD_NAME_UNKNOWN);
+	adding->weight = 1;
+	adding->hidden = NULL;
+	return err ? err : add_stack(adding, stack.data, stack.len, count);
+}
+
 int dump_stacks_add(const struct dump_stacks *wanted, const struct window *window, const char *text,
 		    size_t len, struct profile *profile, size_t *bad_line_cnt)
 {
@@ -264,6 +288,8 @@ int dump_stacks_add(const struct dump_stacks *wanted, const struct window *windo
 		return 0;
 	}
 	err = add_lines(&adding, text, len);
+	if (!err)
+		err = add_cpu_wait(&adding);
 	thread_reader_release(&adding.threads);
 	strbuf_release(&adding.stack);
 	return err;

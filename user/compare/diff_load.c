@@ -85,6 +85,7 @@ struct diff_loader {
 	uint64_t weight_ns;  /* the same: what a sample is of WALL_SAMPLE_NS; 0: all of a count */
 	uint64_t carry_ns;   /* what samples of EVENT_WALL had too much for whole counts */
 	struct strbuf other; /* scratch */
+	struct strbuf cpu_wait;
 	int err; /* first failure of want() */
 };
 
@@ -131,6 +132,7 @@ void diff_loader__free(struct diff_loader *loader)
 	diff_cover_release(&loader->cover);
 	thread_reader_release(&loader->threads);
 	strbuf_release(&loader->other);
+	strbuf_release(&loader->cpu_wait);
 	diff_loaded_release(&loader->loaded);
 	free(loader);
 }
@@ -280,7 +282,9 @@ bool diff_loader__want(struct diff_loader *loader, const struct window *window)
 			note_host(loader, window);
 		return false;
 	}
-	if (!window->counts.samples || !selection_matches(loader->what.selection, window) ||
+	if (!(window->counts.samples ||
+	      event_cpu_wait_ns(loader->what.event, loader->what.selection, window)) ||
+	    !selection_matches(loader->what.selection, window) ||
 	    !is_of_group(&loader->what, window))
 		return false;
 	note_stream(loader, window);
@@ -488,6 +492,29 @@ static uint32_t rate_of(const struct diff_loader *loader, const struct window *w
 	return window->period < EVENTS_OF_RATE ? (uint32_t)(EVENTS_OF_RATE / window->period) : 1;
 }
 
+/* What its threads waited for a CPU is in no line. */
+static int add_cpu_wait(struct diff_loader *loader, uint32_t block, const struct window *window,
+			uint64_t *samples)
+{
+	uint64_t wait_ns = event_cpu_wait_ns(loader->what.event, loader->what.selection, window);
+	int err;
+
+	if (!wait_ns)
+		return 0;
+	strbuf_clear(&loader->cpu_wait);
+	err = stack_text_append(&loader->cpu_wait, window_label(window, WINDOW_LABEL_COMM),
+				FRAME_KIND_NATIVE);
+	strbuf_puts(&loader->cpu_wait, ";" STACK_LINE_CPU_WAIT);
+	if (!err)
+		err = strbuf_error(&loader->cpu_wait);
+	loader->weight_ns = 1;
+	wait_ns = counts_of(loader, wait_ns);
+	if (err || !wait_ns)
+		return err;
+	*samples += wait_ns;
+	return add_stack(loader, block, loader->cpu_wait.data, loader->cpu_wait.len, wait_ns);
+}
+
 int diff_loader__add(struct diff_loader *loader, const struct window *window, const char *text,
 		     size_t len)
 {
@@ -520,6 +547,8 @@ int diff_loader__add(struct diff_loader *loader, const struct window *window, co
 		err = open_threads(loader, window);
 	while (!err && lines_next(&lines, &line))
 		err = add_line(loader, number, line.at, line.len, &samples);
+	if (!err)
+		err = add_cpu_wait(loader, number, window, &samples);
 	if (!err)
 		add_counts(loader, block, &window->counts, samples);
 	return err;

@@ -181,6 +181,15 @@ uint64_t event_weight(enum event event, const struct window *window)
 	return event == EVENT_WALL ? window_period(window) / EVENT_WALL_PERIOD_NS : 1;
 }
 
+uint64_t event_cpu_wait_ns(enum event event, const struct selection *selection,
+			   const struct window *window)
+{
+	if (event != EVENT_WALL || window->event != EVENT_OFF_CPU ||
+	    selection_is_of_parts(selection))
+		return 0;
+	return window->counts.run_delay_ns;
+}
+
 bool event_counts_time(enum event event, const struct window *window)
 {
 	return event != EVENT_WALL || window->event == EVENT_CPU;

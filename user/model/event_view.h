@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "user/model/event.h"
+#include "user/model/select.h"
 #include "user/model/waiting_place.h"
 #include "user/model/window.h"
 
@@ -67,6 +68,13 @@ struct event_stack event_stacks__get(struct event_stacks *stacks, const char *st
  * not say what its samples stand for.
  */
 uint64_t event_weight(enum event event, const struct window *window);
+
+/*
+ * What of the view is in no stack, below STACK_LINE_CPU_WAIT of the process: of EVENT_WALL, how long its threads
+ * were ready and had no CPU. Of all of them together: 0 where parts of processes are wanted.
+ */
+uint64_t event_cpu_wait_ns(enum event event, const struct selection *selection,
+			   const struct window *window);
 
 /*
  * Of the host's records of all sources: is this the one that says when there was sampling? One of each

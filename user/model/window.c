@@ -114,7 +114,8 @@ void window_counts_add_weighted(struct window_counts *sum, const struct window_c
 	ADD(jit_leaf_samples);
 	ADD(repaired_samples);
 	ADD(unrepaired_samples);
-	ADD(run_delay_ns);
+	/* That is no count of samples. */
+	sum->run_delay_ns = add_saturated(sum->run_delay_ns, counts->run_delay_ns);
 	for (size_t i = 0; i < ARRAY_SIZE(sum->ends); i++)
 		ADD(ends[i]);
 #undef ADD
