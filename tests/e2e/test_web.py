@@ -119,6 +119,33 @@ def test_the_time_line_has_every_sample_and_says_what_is_missing(web):
     assert [(series["name"], series["values"]) for series in one["series"]] == [("shop", [0.1, 0, None, 0])]
 
 
+def test_a_time_line_of_waits_has_those_that_wait_for_work_if_asked(tmp_path):
+    """Open and merged: 10 threads wait for work, 5 for a lock; 2 threads' worth of time waits for a CPU."""
+    lock = "java;a.B.lock_[j];ObjectMonitor::enter;futex_[k]"
+    pool = "java;java.util.concurrent.ThreadPoolExecutor.getTask_[j];java.util.concurrent.locks.LockSupport.park_[j];futex_[k]"
+    script = "".join(
+        f"window start={start} pid=42 duration=10 event=5 unit=1 period=100000000 frequency_hz=0 samples=1500 comm=java "
+        f"container=shop-1 run_delay_ns=20000000000\n\tjava;[idle];a.B.sleep_[j];futex_[k] 400\n\t{lock} 500\n\t{pool} 600\n"
+        f"window start={start} pid=42 duration=10 frequency_hz=100 samples=100 comm=java container=shop-1\n\tjava;a.B.run_[j] 100\n"
+        f"window start={start} pid=0 duration=10 samples=100\nwindow start={start} pid=0 duration=10 event=5\ncommit\n"
+        for start in (START, START + 10))
+    web = Web(make_store(tmp_path / "store", script), tmp_path)
+    wanted = {("off-cpu", "0"): 5, ("off-cpu", "1"): 15, ("lock", "0"): 5, ("lock", "1"): 11, ("wall", "0"): 0.1 + 5 + 2,
+              ("wall", "1"): 0.1 + 15 + 2, ("cpu", "0"): 0.1, ("cpu", "1"): 0.1}
+    try:
+        for _ in ("open", "merged"):
+            for (event, idle), amount in wanted.items():
+                line = web.json("timeline", since=f"@{START}", until=f"@{START + 20}", step="10s", event=event, idle=idle)
+                assert [series["values"] for series in line["series"]] == [[pytest.approx(amount)] * 2], (event, idle, line)
+                assert line.get("is_without_idle", False) == (event != "cpu" and idle == "0"), line
+            # Of one method: neither the pool's, nor what is in no stack.
+            line = web.json("timeline", since=f"@{START}", until=f"@{START + 20}", step="10s", event="wall", method="a.B.lock")
+            assert line["series"][0]["values"] == [5, 5], line
+            subprocess.run([BIN / "jbpf", "store", "compact", "--store", tmp_path / "store"], check=True, stdout=subprocess.DEVNULL)
+    finally:
+        assert web.stop() == 0, web.errors.read_text()
+
+
 @pytest.mark.parametrize("form", ["html", "folded", "svg", "top", "json", "pprof", "speedscope", "otlp"])
 def test_a_profile_is_what_the_command_writes(web, store, form):
     wanted = subprocess.run([BIN / "jbpf-dump", "--store", store, "--since", RANGE["since"], "--until", RANGE["until"],
@@ -148,6 +175,7 @@ def test_a_download_is_a_file(web):
     ("timeline", {"event": "page-faults"}, 404, "has none of page-faults"),
     ("timeline", {"since": "@1", "until": "@1700000000", "step": "1s"}, 400, "more than 2000 steps"),
     ("timeline", {"since": "@2", "until": "@1"}, 400, "before"),
+    ("timeline", {"idle": "maybe"}, 400, "idle"),
     ("timeline", {"thread": "main"}, 400, "a time line has no stacks"),
     ("timeline", {"kind": "java"}, 400, "a time line has no stacks"),
     ("diff", {"before": "@1..@2"}, 400, "--after"),

@@ -437,7 +437,7 @@ def waits_script():
         start = START + 10 * step
         one = f"start={start} duration=10 pid=42 comm=java container=shop-1 service=shop is_jvm=1"
         lines.append(f"window {one} frequency_hz=100 samples=100\n\tjava;a.B.run_[j] 100\n"
-                     f"window {one} event=5 unit=1 period=100000000 frequency_hz=0 samples=300\n"
+                     f"window {one} event=5 unit=1 period=100000000 frequency_hz=0 samples=300 run_delay_ns=1000000000\n"
                      "\tjava;[idle];a.B.sleep_[j];futex_[k] 100\n\tjava;a.B.run_[j];a.B.lock_[j];ObjectMonitor::enter;futex_[k] 40\n"
                      "\tjava;a.B.run_[j];a.B.save_[j];[disk sleep] 10\n"
                      "\tjava;a.B.run_[j];java.util.concurrent.ThreadPoolExecutor.getTask_[j];futex_[k] 150\n"
@@ -468,8 +468,9 @@ def test_the_event_switch_has_what_the_store_has_each_in_its_unit(waiting_page):
     page = waiting_page.open()
     page.browser.wait(lambda: len(page.driver.find_elements(By.CSS_SELECTOR, "#event option")) == 6)
     told = {}
-    rates = {"off-cpu": "shop-1 3.00 threads", "page-faults": "shop-1 128 page faults/s", "lock": "shop-1 0.40 threads",
-             "disk": "shop-1 0.10 threads", "wall": "shop-1 2.10 threads", "cpu": "shop-1 0.10 cores"}
+    # As the flame graphs: without pools and idle threads; wall with what was waited for a CPU.
+    rates = {"off-cpu": "shop-1 0.50 threads", "page-faults": "shop-1 128 page faults/s", "lock": "shop-1 0.40 threads",
+             "disk": "shop-1 0.10 threads", "wall": "shop-1 0.70 threads", "cpu": "shop-1 0.10 cores"}
     for name in rates:
         choose_event(page, name)
         assert page.state().get("event", "cpu") == name
@@ -478,9 +479,9 @@ def test_the_event_switch_has_what_the_store_has_each_in_its_unit(waiting_page):
         page.browser.wait(lambda name=name: page.browser.text("at").split(" \u00b7 ")[-1] == rates[name])
         told[name] = (page.browser.text("unit"), page.facts())
     assert told["cpu"][0] == "CPU, cores" and "CPU time120 s at 100 Hz" in told["cpu"][1]
-    assert told["off-cpu"][0] == "Waiting, threads" and "Waiting600 s, one sample for 100 ms" in told["off-cpu"][1]
+    assert told["off-cpu"][0] == "Waiting, threads, without those that wait for work" and "Waiting600 s, one sample for 100 ms" in told["off-cpu"][1]
     assert told["page-faults"][0] == "Page faults/s" and "Page faults153,600 (600 MiB)" in told["page-faults"][1]
-    assert "480 s" in told["lock"][1] and "120 s" in told["disk"][1] and "720 s" in told["wall"][1], told
+    assert "480 s" in told["lock"][1] and "120 s" in told["disk"][1] and "840 s" in told["wall"][1], told
 
 
 def test_who_waits_for_work_is_one_line_that_stays_for_another_range(waiting_page):
@@ -495,6 +496,22 @@ def test_who_waits_for_work_is_one_line_that_stays_for_another_range(waiting_pag
     page.driver.refresh()
     page.settle()
     assert page.inside("return document.getElementById('notShownText').textContent") == line
+
+
+def test_the_switch_of_the_flame_graph_is_that_of_the_time_line(waiting_page):
+    def legend():
+        return page.driver.find_element(By.CSS_SELECTOR, "#legend button").text.split()
+    page = waiting_page.open(f"{WHOLE}&event=off-cpu")
+    assert legend() == ["shop-1", "0.50"]
+    for amount, unit in (("3.00", "Waiting, threads"), ("0.50", "Waiting, threads, without those that wait for work")):
+        page.inside("document.getElementById('waiting').click()")
+        page.browser.wait(lambda amount=amount: legend() == ["shop-1", amount])
+        assert page.browser.text("unit") == unit
+    page.inside("document.getElementById('waiting').click()")
+    page.browser.wait(lambda: legend() == ["shop-1", "3.00"])
+    page.driver.refresh()
+    page.settle()
+    assert legend() == ["shop-1", "3.00"]
 
 
 def test_steps_stay_for_another_range_and_event(waiting_page):

@@ -200,6 +200,28 @@ static void events_are_counted_by_the_second(void **state)
 	json_decref(json);
 }
 
+static void of_wall_waiting_for_a_cpu_counts_and_of_off_cpu_it_does_not(void **state)
+{
+	const enum event events[] = { EVENT_WALL, EVENT_OFF_CPU };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct window waits = window_of(0, 10, "a", 50), cpu = window_of(0, 10, "a", 100);
+		double wanted = i ? 0.5 : 0.5 + 2 + 0.1;
+
+		waits.event = EVENT_OFF_CPU;
+		waits.period = S / 10;
+		waits.counts.run_delay_ns = 20 * S;
+		begin(events[i], WINDOW_LABEL_CONTAINER);
+		add(waits);
+		if (!i)
+			add(cpu);
+		end();
+		must_be(series(0), (double[]){ wanted, NAN, NAN, NAN, NAN, NAN });
+		json_decref(json);
+	}
+}
+
 static struct window jvm(uint64_t start_s, uint32_t pid, uint64_t age_s, const char *image)
 {
 	struct window window = window_of(start_s, 10, "shop", 10);
@@ -303,6 +325,7 @@ int main(void)
 		cmocka_unit_test(only_the_heaviest_are_drawn_and_the_sum_is_whole),
 		cmocka_unit_test(groups_beyond_the_maximum_are_in_the_sum),
 		cmocka_unit_test(events_are_counted_by_the_second),
+		cmocka_unit_test(of_wall_waiting_for_a_cpu_counts_and_of_off_cpu_it_does_not),
 		cmocka_unit_test(starts_of_jvms_are_told_once_those_with_a_new_image_first),
 		cmocka_unit_test(a_jvm_may_start_within_its_first_window),
 		cmocka_unit_test(images_are_those_of_a_service_whatever_is_one_series),

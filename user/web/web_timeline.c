@@ -272,7 +272,8 @@ static double amount_of(struct web_timeline *timeline, const struct window *wind
 
 	if (!period)
 		timeline->unscaled_samples += window->counts.samples;
-	return (double)window->counts.samples * (double)period;
+	return (double)window->counts.samples * (double)period +
+	       (timeline->options.event == EVENT_WALL ? (double)window->counts.run_delay_ns : 0);
 }
 
 int web_timeline__add(struct web_timeline *timeline, const struct window *window)
@@ -485,6 +486,8 @@ int web_timeline__json(struct web_timeline *timeline, struct strbuf *out)
 				    (double)timeline->recorded_until_ns / (double)CLOCK_NS_PER_S);
 	}
 	json_writer_member_u64(&json, "unscaled_samples", timeline->unscaled_samples);
+	if (options->is_without_idle)
+		json_writer_member_bool(&json, "is_without_idle", true);
 	err = write_series(timeline, &json);
 	if (err)
 		return err;

@@ -26,6 +26,7 @@ struct web_timeline_options {
 	enum event event;
 	enum window_label by; /* WINDOW_LABEL_CNT: one series of all */
 	size_t series_max;    /* 0: WEB_TIMELINE_SERIES_MAX */
+	bool is_without_idle; /* samples of threads that wait for work are not added: told, no more */
 };
 
 struct web_timeline;

@@ -12,6 +12,8 @@
 static const char *const by_words[] = { "container", "pod",  "namespace", "service", "image",
 					"host",	     "comm", "none",	  NULL };
 
+static const char *const switch_words[] = { "0", "1", NULL };
+
 /* In the order of by_words. */
 static const enum window_label by_labels[] = {
 	WINDOW_LABEL_CONTAINER, WINDOW_LABEL_POD,  WINDOW_LABEL_NAMESPACE, WINDOW_LABEL_SERVICE,
@@ -51,6 +53,11 @@ static const struct option_row rows[] = {
 	  .metavar = "NAME",
 	  .min = 1,
 	  OPTION_FIELD(struct web_timeline_request, method) },
+	{ .name = "idle",
+	  .kind = OPTION_KIND_WORD,
+	  .metavar = "0|1",
+	  .words = switch_words,
+	  OPTION_FIELD(struct web_timeline_request, has_idle) },
 	{ .name = NULL },
 };
 
@@ -112,5 +119,6 @@ struct web_timeline_options web_timeline_request_aligned(const struct web_timeli
 		.step_ns = step_ns,
 		.event = options->event,
 		.by = options->by,
+		.is_without_idle = event_has_waits(options->event) && !options->has_idle,
 	};
 }

@@ -3,6 +3,7 @@
 #ifndef JBPF_WEB_WEB_TIMELINE_REQUEST_H
 #define JBPF_WEB_WEB_TIMELINE_REQUEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ struct web_timeline_request {
 	enum window_label by;
 	uint64_t step_ns;   /* 0 = by the range */
 	const char *method; /* only samples with it; NULL = all */
+	bool has_idle;	    /* of waits: those that wait for work, too */
 };
 
 /* argv as of a main(). 0, or -EINVAL with one line in `why`. */

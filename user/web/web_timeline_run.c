@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See web_timeline_run.h. Only what the store knows of windows is read, and their stacks where one
- * method or a view is asked for.
+ * See web_timeline_run.h. Only what the store knows of windows is read, and their stacks where not
+ * all of them count: of one method, of a view, and of waits.
  */
 #include "user/web/web_timeline_run.h"
 
@@ -13,7 +13,6 @@
 #include "user/cli/exit_codes.h"
 #include "user/model/event_view.h"
 #include "user/model/folded_line.h"
-#include "user/model/idle.h"
 #include "user/model/select.h"
 #include "user/model/stack_text.h"
 #include "user/util/cleanup.h"
@@ -26,6 +25,8 @@
 struct reading {
 	const struct web_timeline_request *options;
 	struct web_timeline *timeline;
+	struct event_stacks *known;
+	bool is_without_idle; /* as a picture of waits leaves out who waits for work: waiting_place.h */
 	struct cmd_store_damage damage;
 	int err;
 };
@@ -45,22 +46,30 @@ static bool has_method(const char *stack, size_t len, const char *method)
 	return false;
 }
 
-static bool needs_stacks(const struct web_timeline_request *options)
+static bool needs_stacks(const struct reading *reading)
 {
-	return options->method || event_is_view(options->event);
+	const struct web_timeline_request *options = reading->options;
+
+	return options->method || event_is_view(options->event) || reading->is_without_idle;
 }
 
-/* Views are drawn without idle threads, as their pictures are. */
-static bool is_drawn(const struct web_timeline_request *options, const char *stack, size_t len)
+static bool is_drawn(const struct reading *reading, const struct window *window, const char *stack,
+		     size_t len)
 {
+	const struct web_timeline_request *options = reading->options;
+	struct event_stack found;
+
 	if (options->method && !has_method(stack, len, options->method))
 		return false;
-	return !event_is_view(options->event) ||
-	       (event_takes_stack(options->event, stack, len) && !idle_is_stack(stack, len));
+	/* Of EVENT_WALL: a thread that runs in such a place does not wait there. */
+	if (window->event == EVENT_CPU)
+		return true;
+	found = event_stacks__get(reading->known, stack, len);
+	return found.is_taken && (found.place == WAITING_PLACE_CNT || !reading->is_without_idle);
 }
 
-static uint64_t samples_drawn(const struct web_timeline_request *options, const char *text,
-			      size_t len)
+static uint64_t samples_drawn(const struct reading *reading, const struct window *window,
+			      const char *text, size_t len)
 {
 	struct lines lines = lines_init(text, len);
 	uint64_t samples = 0;
@@ -71,7 +80,7 @@ static uint64_t samples_drawn(const struct web_timeline_request *options, const 
 		size_t stack_len;
 
 		if (folded_line_split(line.at, line.len, &stack_len, &count) &&
-		    is_drawn(options, line.at, stack_len))
+		    is_drawn(reading, window, line.at, stack_len))
 			samples += count;
 	}
 	return samples;
@@ -82,7 +91,10 @@ static int add_stacks(void *ctx, const struct window *window, const char *text, 
 	struct reading *reading = ctx;
 	struct window part = *window;
 
-	part.counts.samples = samples_drawn(reading->options, text, len);
+	part.counts.samples = samples_drawn(reading, window, text, len);
+	/* That is in no stack. */
+	if (reading->options->method)
+		part.counts.run_delay_ns = 0;
 	return web_timeline__add(reading->timeline, &part);
 }
 
@@ -97,7 +109,7 @@ static bool want(void *ctx, const struct window *window)
 	if (window->pid ? !selection_matches(&options->selection, window) :
 			  !event_counts_time(options->event, window))
 		return false;
-	if (window->pid && needs_stacks(options))
+	if (window->pid && needs_stacks(reading))
 		return true;
 	reading->err = web_timeline__add(reading->timeline, window);
 	return false;
@@ -116,7 +128,7 @@ static int read_store(struct store_source *reader, const struct web_timeline_opt
 		.merge_ns = how->step_ns,
 		.selection = &reading->options->selection,
 		.want = want,
-		.window = needs_stacks(reading->options) ? add_stacks : NULL,
+		.window = needs_stacks(reading) ? add_stacks : NULL,
 		.damage = note_damage,
 	};
 	int err = store_source__visit(reader, how->since_unix_ns, how->until_unix_ns, &visitor);
@@ -129,12 +141,18 @@ static int run(const struct web_timeline_request *options, struct store_source *
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
 	const struct web_timeline_options how = web_timeline_request_aligned(options);
-	struct reading reading = { .options = options, .timeline = web_timeline__new(&how) };
-	int err = reading.timeline ? read_store(reader, &how, &reading) : -ENOMEM;
+	struct reading reading = {
+		.options = options,
+		.timeline = web_timeline__new(&how),
+		.known = event_stacks__new(options->event),
+		.is_without_idle = how.is_without_idle,
+	};
+	int err = reading.timeline && reading.known ? read_store(reader, &how, &reading) : -ENOMEM;
 
 	if (!err)
 		err = web_timeline__json(reading.timeline, &out);
 	web_timeline__free(reading.timeline);
+	event_stacks__free(reading.known);
 	if (err == -ENOMEM)
 		pr_err("out of memory; take a shorter time or fewer processes\n");
 	else if (err)

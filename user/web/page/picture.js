@@ -64,6 +64,8 @@ addEventListener('message', (event) => {
   if (typeof view !== 'string') return;
   if (coming && event.source === coming.frame.contentWindow) showFrame();
   if (!frame || event.source !== frame.contentWindow) return;
+  const showedWaiting = showsWaiting();
   state.view = view.length > 1 ? view : '';
   saveState(event.data.record === true);
+  if (showsWaiting() !== showedWaiting) loadTimeline();
 });

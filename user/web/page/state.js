@@ -104,10 +104,14 @@ function selectionIn([from, to]) {
   return words;
 }
 
+// What waits for work is counted where the picture shows it: the switch is the picture's.
+const showsWaiting = () => new URLSearchParams(state.view.slice(1)).get('waiting') === '1';
+
 function timelineQuestion() {
   const words = selectionIn(shownRange());
   words.set('by', state.by);
   if (state.method) words.set('method', state.method);
+  if (showsWaiting()) words.set('idle', '1');
   return `api/v1/timeline?${words}`;
 }
 

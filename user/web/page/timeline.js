@@ -286,6 +286,7 @@ function drawTimeline(answer) {
   columns = columnsOf(answer);
   const what = state.method ? `${answer.title} with ${state.method} in the stack` : answer.title;
   $('unit').textContent = (answer.unit === 'events/s' ? `${what}/s` : `${what}, ${answer.unit}`) +
+    (answer.is_without_idle ? ', without those that wait for work' : '') +
     (answer.unscaled_samples ? ` (without ${answer.unscaled_samples} samples of unknown weight)` : '');
   if (plot) plot.destroy();
   readInks();
