@@ -49,7 +49,7 @@ OFFERS = [
     (["jbpf-store", ""], ["check", "compact"]),
     (["jbpf", "store", "co"], ["compact"]),
     (["jbpf", "store", "check", "--format", ""], ["text", "json"]),
-    (["jbpf-diff", "--fail-on", ""], ["regression", "slower"]),
+    (["jbpf-diff", "--fail-on", ""], ["regression", "slower", "regression-or-unjudged", "slower-or-unjudged"]),
     (["jbpfd", "--jit", "vm"], ["vmstructs"]),
     (["jbpfd", "--log-level", ""], ["err", "warn", "info", "debug"]),
     (["jbpf", "frobnicate", "--"], []),

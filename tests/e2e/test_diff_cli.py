@@ -190,6 +190,18 @@ def test_one_block_is_described_only(store):
                              "5 min before and 5 min after can be compared, 40 min of each are needed\n")
 
 
+@pytest.mark.parametrize("change", ["regression", "slower"])
+def test_who_asks_for_it_is_told_by_an_exit_code_that_nothing_could_be_judged(store, change):
+    plain = diff(store, "--service", "slower", "--fail-on", change, span=300)
+    asked = diff(store, "--service", "slower", "--fail-on", f"{change}-or-unjudged", span=300)
+    assert (plain.returncode, asked.returncode) == (0, 5)
+    assert (asked.stdout, asked.stderr) == (plain.stdout, plain.stderr)
+    assert asked.stderr.startswith("jbpf-diff: no regression could be confirmed: too little") and asked.stderr.count("\n") == 1
+    # What could be judged ends as without it.
+    for service, code in (("slower", 4), ("same", 0)):
+        assert diff(store, "--service", service, "--fail-on", f"{change}-or-unjudged").returncode == code
+
+
 def test_without_earlier_days_there_is_no_alarm(store):
     result = diff(store, "--service", "same", "--format", "json", "--fail-on", "regression",
                   before=FIRST, after=FIRST + DAY)

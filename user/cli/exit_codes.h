@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exit codes of the commands; README.md lists them for scripts. */
+/* The exit codes of the commands; the man pages list them for scripts. */
 #ifndef JBPF_CLI_EXIT_CODES_H
 #define JBPF_CLI_EXIT_CODES_H
 
@@ -10,6 +10,7 @@ enum cmd_exit {
 	CMD_EXIT_NO_SAMPLES = 3,
 	CMD_EXIT_NOT_WELL = 4,	 /* status --check */
 	CMD_EXIT_REGRESSION = 4, /* diff --fail-on regression */
+	CMD_EXIT_UNJUDGED = 5,	 /* diff --fail-on regression-or-unjudged */
 };
 
 #endif

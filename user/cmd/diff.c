@@ -179,7 +179,9 @@ static int judge(struct store_source *reader, const struct diff_cmd_options *opt
 		return diff_fail(options, reader, err);
 	if (*obstacle)
 		tell_obstacle(compare, obstacle);
-	return cnt ? CMD_EXIT_REGRESSION : CMD_EXIT_DONE;
+	if (cnt)
+		return CMD_EXIT_REGRESSION;
+	return *obstacle && options->fail_on_unjudged ? CMD_EXIT_UNJUDGED : CMD_EXIT_DONE;
 }
 
 static int finish(struct store_source *reader, const struct diff_cmd_options *options,

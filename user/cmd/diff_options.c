@@ -140,7 +140,8 @@ static int take_relevant(struct option_walk *walk, const char *value)
 /* In the order of enum diff_cmd_format. */
 static const char *const format_words[] = { "top", "folded", "html", "json", NULL };
 /* In the order of enum diff_cmd_fail_on, behind NONE. */
-static const char *const fail_on_words[] = { "regression", "slower", NULL };
+static const char *const fail_on_words[] = { "regression", "slower", "regression-or-unjudged",
+					     "slower-or-unjudged", NULL };
 
 static const struct option_row compared_rows[] = {
 	{ .name = "before",
@@ -251,7 +252,8 @@ static const struct option_row output_rows[] = {
 	  .kind = OPTION_KIND_WORD,
 	  .metavar = "CHANGE",
 	  .help = "exit with 4 when there is such a change: a regression is more than methods "
-		  "drift on earlier days; slower needs no earlier days, for deployments",
+		  "drift on earlier days; slower needs no earlier days, for deployments; with "
+		  "-or-unjudged, with 5 when nothing could be judged",
 	  .words = fail_on_words,
 	  .min = DIFF_CMD_FAIL_ON_REGRESSION,
 	  OPTION_FIELD(struct parsing, options.fail_on) },
@@ -406,10 +408,29 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* Of the words of --fail-on what they ask for. */
+static int split_fail_on(struct option_walk *walk, struct diff_cmd_options *options)
+{
+	options->fail_on_unjudged = options->fail_on >= DIFF_CMD_FAIL_ON_REGRESSION_OR_UNJUDGED;
+	if (options->fail_on == DIFF_CMD_FAIL_ON_REGRESSION_OR_UNJUDGED)
+		options->fail_on = DIFF_CMD_FAIL_ON_REGRESSION;
+	else if (options->fail_on_unjudged)
+		options->fail_on = DIFF_CMD_FAIL_ON_SLOWER;
+	if (options->fail_on_unjudged &&
+	    (options->mode == DIFF_CMD_MODE_DAYS || options->mode == DIFF_CMD_MODE_OUTLIERS))
+		return options_refuse(walk,
+				      "--fail-on ...-or-unjudged goes with a comparison of two "
+				      "sides; of each service or host the output says whether it "
+				      "was judged");
+	return 0;
+}
+
 static int check_combination(struct option_walk *walk, struct diff_cmd_options *options)
 {
 	int err = find_mode(walk);
 
+	if (!err)
+		err = split_fail_on(walk, options);
 	if (err)
 		return err;
 	if (option_check_stores(walk, &options->stores))

@@ -33,12 +33,15 @@ enum diff_cmd_mode {
 	DIFF_CMD_MODE_OUTLIERS = 4, /* each host with the others, in one time */
 };
 
-/* What ends the command with exit code 4. */
+/* What ends the command with an exit code of its own. */
 enum diff_cmd_fail_on {
 	DIFF_CMD_FAIL_ON_NONE = 0,
 	DIFF_CMD_FAIL_ON_REGRESSION = 1, /* an alarm that earlier days calibrate */
 	/* Also one that rests on these two sides alone: for deployments. */
 	DIFF_CMD_FAIL_ON_SLOWER = 2,
+	/* As typed: one of these, or that nothing could be judged. See fail_on_unjudged. */
+	DIFF_CMD_FAIL_ON_REGRESSION_OR_UNJUDGED = 3,
+	DIFF_CMD_FAIL_ON_SLOWER_OR_UNJUDGED = 4,
 };
 
 struct diff_cmd_range {
@@ -72,7 +75,8 @@ struct diff_cmd_options {
 	const char *output; /* file; NULL = stdout */
 	bool no_pager;
 	uint32_t row_max; /* of DIFF_CMD_FORMAT_TOP; 0 = all, also those without a change */
-	enum diff_cmd_fail_on fail_on;
+	enum diff_cmd_fail_on fail_on; /* NONE, REGRESSION or SLOWER */
+	bool fail_on_unjudged;
 	uint64_t now_unix_ns; /* what times are relative to */
 	struct option_info info;
 };

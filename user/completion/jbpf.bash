@@ -26,7 +26,7 @@ _jbpf_words()
 	jbpf-diff:--format) kind=words words='top folded html json' ;;
 	jbpf-diff:--output | jbpf-diff:-o) kind=files ;;
 	jbpf-diff:--output-dir) kind=folders ;;
-	jbpf-diff:--fail-on) kind=words words='regression slower' ;;
+	jbpf-diff:--fail-on) kind=words words='regression slower regression-or-unjudged slower-or-unjudged' ;;
 	jbpf-dump:) words='--since --until --store --from --event --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --format -o --output --no-pager --by --sort --callers -n --rows --lines --own --idle --list --help --version' ;;
 	jbpf-dump:--since | jbpf-dump:--until | jbpf-dump:--from | jbpf-dump:--container | jbpf-dump:--pod | jbpf-dump:--namespace | jbpf-dump:--service | jbpf-dump:--image | jbpf-dump:--host | jbpf-dump:--pid | jbpf-dump:-p | jbpf-dump:--comm | jbpf-dump:--thread | jbpf-dump:--cgroup | jbpf-dump:--callers | jbpf-dump:--rows | jbpf-dump:-n | jbpf-dump:--own) kind=free ;;
 	jbpf-dump:--store) kind=folders ;;
