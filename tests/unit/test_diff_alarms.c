@@ -190,6 +190,9 @@ static void what_stands_in_the_way_of_alarms_is_said(void **state)
 	assert_non_null(strstr(diff_alarms_obstacle(&summary, &options), "too few earlier days"));
 	options.alarm_without_history = true;
 	assert_string_equal(diff_alarms_obstacle(&summary, &options), "");
+	/* Earlier days were not asked for. */
+	summary.calibration = DIFF_CALIBRATION_NONE;
+	assert_non_null(strstr(diff_alarms_obstacle(&summary, &options), "too few methods"));
 	summary.mode = DIFF_MODE_DESCRIPTIVE;
 	assert_string_not_equal(diff_alarms_obstacle(&summary, &options), "");
 }

@@ -147,6 +147,8 @@ const char *diff_alarms_obstacle(const struct diff_summary *summary,
 	if (summary->calibration == DIFF_CALIBRATION_HISTORY ||
 	    (options->alarm_without_history && summary->calibration == DIFF_CALIBRATION_PAIR))
 		return "";
+	if (options->alarm_without_history)
+		return "too few methods have enough samples to learn from how much they vary";
 	return "too few earlier days of the same hours are in the store to tell how much methods "
 	       "drift by themselves";
 }
