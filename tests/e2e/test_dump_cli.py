@@ -401,15 +401,16 @@ def test_store_that_may_not_be_read(store, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(store, copy)
     copy.chmod(0o700)
-    program = tmp_path / "jbpf-dump"
+    program = tmp_path / "jbpf"
     shutil.copy(BIN / "jbpf", program)
     for parent in [tmp_path, *tmp_path.parents]:
         if str(parent).startswith("/tmp/"):
             parent.chmod(parent.stat().st_mode | 0o055)
-    result = run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program,
-                 "--since", f"@{START}", "--store", copy)
-    assert refused(result, 1) == (
-        f"jbpf-dump: the store in '{copy}' cannot be read: Permission denied; try as root, or as a member of its group\n")
+    for command in ("dump", "diff --before 2h..1h --after 1h..now", "top --once", "status", "web", "store check"):
+        name, *arguments = command.split()
+        result = run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, name, *arguments, "--store", copy)
+        assert refused(result, 1).replace("jbpf-dump: no --since: taking one hour\n", "") == (
+            f"jbpf-{name}: the store in '{copy}' cannot be read: Permission denied; try as root, or as a member of its group\n")
 
 
 def test_picture_is_not_written_to_a_terminal(store):
