@@ -266,6 +266,19 @@ def test_without_rights_it_says_what_it_needs(readable_folder):
     assert len(lines_of(result.stderr)) == 2 and "root" in result.stderr, result.stderr
 
 
+@pytest.mark.root
+def test_without_rights_and_without_a_store_it_says_that_root_can_sample():
+    nobody = ("setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "--inh-caps=-all")
+    result = run("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /var/lib && exec "$@"', "sh", *nobody, *TOP, "--once")
+    assert result.returncode == 1
+    assert lines_of(result.stderr) == [
+        "jbpf-top: there is no store in '/var/lib/jbpf'; is jbpfd running, or is it another --store?",
+        "jbpf-top: as root jbpf top samples by itself where no jbpfd runs"], result.stderr
+    # Of a store that was asked for it is no matter.
+    result = run(*nobody, *TOP, "--once", "--store", "/none")
+    assert len(lines_of(result.stderr)) == 1 and "there is no store in '/none'" in result.stderr, result.stderr
+
+
 def children_of(pid):
     with open(f"/proc/{pid}/task/{pid}/children") as children:
         return list(map(int, children.read().split()))

@@ -300,6 +300,8 @@ static int open_source(struct top *top)
 	if (!wants_sampling(options)) {
 		err = top_store__open(options->store, options->event, reads_along(options),
 				      &top->source);
+		if (err && options->from == TOP_FROM_BEST && geteuid() != 0)
+			pr_err("as root jbpf top samples by itself where no jbpfd runs\n");
 		if (err)
 			return err == -ENODATA ? CMD_EXIT_NO_SAMPLES : CMD_EXIT_FAILED;
 		return CMD_EXIT_DONE;
