@@ -625,41 +625,17 @@ static void wall_counts_samples_of_equal_weight(void **state)
 			 STACK
 			 " 2\njava;[idle];a 5\n"
 			 "java;java.util.concurrent.ThreadPoolExecutor.getTask_[j];park 9\n"));
+	waits.counts = (struct window_counts){ .run_delay_ns = 3 * SECOND / 20 };
+	assert_true(give(&world, &waits, ""));
 	assert_false(give(&world, &host, ""));
 	block = finish(&world, 1);
-	/* 140 and 110 ms of CPU time, 400 ms of waiting: what is left of one goes to the next. */
-	assert_int_equal(block->samples, 1 + 1 + 4);
+	/* 140 and 110 ms of CPU time, 400 of waiting, 150 for a CPU: what is left goes to the next. */
+	assert_int_equal(block->samples, 1 + 1 + 4 + 2);
+	assert_int_equal(count_of(&world, 0, FRAME_KIND_NATIVE, "[waiting for a CPU]"), 2);
 	assert_int_equal(block->frequency_hz, 10);
 	assert_int_equal(count_of(&world, 0, FRAME_KIND_JIT, "a.B.c"), 1 + 4);
 	assert_int_equal(count_of(&world, 0, FRAME_KIND_KERNEL, "write"), 1);
 	assert_int_equal(block->length_ns, 10 * SECOND);
-	world_end(&world);
-}
-
-/* 3 times 70 ms: what is left of one window goes to the next. */
-static void of_wall_waiting_for_a_cpu_is_a_frame_of_its_process(void **state)
-{
-	struct world world = { 0 };
-	const struct diff_block *block;
-
-	(void)state;
-	world_begin(&world, START_S, START_S + BLOCK_S);
-	world.what.event = EVENT_WALL;
-	diff_loader__free(world.loader);
-	assert_int_equal(diff_loader__new(&world.what, world.catalog, &world.loader), 0);
-	for (uint64_t i = 0; i < 3; i++) {
-		struct window waits = window_at(START_S + 10 * i, 1, i ? 0 : 2);
-
-		waits.event = EVENT_OFF_CPU;
-		waits.frequency_hz = 0;
-		waits.period = SECOND / 10;
-		waits.counts.run_delay_ns = 70 * SECOND / 1000;
-		assert_true(give(&world, &waits, i ? "" : STACK " 2\n"));
-	}
-	block = finish(&world, 1);
-	assert_int_equal(block->samples, 2 + 2);
-	assert_int_equal(count_of(&world, 0, FRAME_KIND_NATIVE, "[waiting for a CPU]"), 2);
-	assert_int_equal(count_of(&world, 0, FRAME_KIND_JIT, "a.B.c"), 2);
 	world_end(&world);
 }
 
@@ -810,7 +786,6 @@ int main(void)
 		cmocka_unit_test(selectors_images_and_kinds_are_obeyed),
 		cmocka_unit_test(samples_of_other_threads_are_left_out),
 		cmocka_unit_test(wall_counts_samples_of_equal_weight),
-		cmocka_unit_test(of_wall_waiting_for_a_cpu_is_a_frame_of_its_process),
 		cmocka_unit_test(damaged_lines_are_counted),
 		cmocka_unit_test(counts_saturate),
 		cmocka_unit_test(nothing_makes_an_empty_side),

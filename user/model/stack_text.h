@@ -41,7 +41,7 @@ __must_check int stack_text_append(struct strbuf *stack, const char *name, enum 
 #define STACK_LINE_IDLE	      "[idle]"
 #define STACK_LINE_DISK	      "[disk sleep]" /* the leaf of a thread in uninterruptible sleep */
 #define STACK_LINE_CPU_WAIT   "[waiting for a CPU]" /* see event_cpu_wait_ns() */
-#define STACK_LINE_ROOT_BYTES 64	     /* of the first frame; longer ones are cut */
+#define STACK_LINE_ROOT_BYTES 64		    /* of the first frame; longer ones are cut */
 
 struct stack_line {
 	size_t max_name_bytes;

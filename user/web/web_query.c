@@ -39,9 +39,8 @@ static const struct web_media diff_media[] = {
 };
 
 /* Besides selectors, which all but "info" have. */
-static const char *const timeline_keys[] = {
-	"since", "until", "event", "by", "step", "method", "idle", NULL
-};
+static const char *const timeline_keys[] = { "since", "until",	"event", "by",
+					     "step",  "method", "idle",	 NULL };
 static const char *const profile_keys[] = { "since", "until", "event", "by", "own", NULL };
 static const char *const running_keys[] = { "since", "event", "by", "step", NULL };
 static const char *const diff_keys[] = { "before", "after", "event", NULL };
