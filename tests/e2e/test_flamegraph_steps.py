@@ -227,6 +227,13 @@ def test_steps_are_made_in_the_menu_shown_and_taken_back(page):
     assert len(page.browser.driver.find_elements(By.CSS_SELECTOR, "#steps button")) == 2
 
 
+def test_waiting_for_a_cpu_is_nobodys_code_and_stays(page):
+    page.write(KNOWN + "java;[waiting for a CPU] 7\n")
+    for step, other in (("own%3Aa.Main.*", 25), ("java", 20)):
+        found = stacks(page, f"do={step}")
+        assert (found["java;[waiting for a CPU]"], found["java;[other code]"]) == (7, other), found
+
+
 def test_what_is_no_step_is_not_shown_as_one(page):
     page.write().open("#do=hide&do=nonsense%3Ax&do=own%3A&do=java")
     assert page.browser.text("steps") == "from Java on \u2715"

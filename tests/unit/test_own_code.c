@@ -33,6 +33,9 @@ static const struct {
 	{ "[ab]", 0, "p;a;l 1\np;[ab];l 1\n", "p;[ab] 1\np;[other code] 1\n" },
 	/* no glob: nothing is own */
 	{ " ,", 0, "p;a;l 1\n", "p;[other code] 1\n" },
+	/* waiting for a CPU is nobody's code */
+	{ "a.*", 0, "java;[waiting for a CPU] 4\njava;gc 1\n",
+	  "java;[other code] 1\njava;[waiting for a CPU] 4\n" },
 	/* labels stay, and are not own */
 	{ "shop*", 1, "shop-1;java;b;c 1\nshop-1;java;shop.A.a_[j];c 2\n",
 	  "shop-1;java;[other code] 1\nshop-1;java;shop.A.a_[j] 2\n" },

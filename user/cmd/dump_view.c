@@ -9,6 +9,7 @@
 #include "user/cli/cmd_write.h"
 #include "user/model/event_view.h"
 #include "user/model/own_code.h"
+#include "user/model/stack_text.h"
 #include "user/util/log.h"
 
 const char *const dump_by_names[DUMP_BY_CNT] = { "container", "pod",   "namespace",
@@ -230,17 +231,23 @@ void dump_view_label_names(const struct dump_view *view, const char *names[stati
 		names[i] = dump_by_names[view->by[i]];
 }
 
+static bool ends_with(const struct profile_stack *stack, const char *end)
+{
+	size_t len = strlen(end);
+
+	return stack->len >= len && memcmp(stack->text + stack->len - len, end, len) == 0;
+}
+
 /* A picture of one box does not say that no name matches. */
 static bool is_all_other(const struct profile *charged)
 {
-	static const char end[] = ";" OWN_CODE_OTHER;
 	size_t cnt = profile__stack_count(charged);
 
 	for (size_t i = 0; i < cnt; i++) {
 		struct profile_stack stack = profile__stack(charged, i);
 
-		if (stack.len < strlen(end) ||
-		    memcmp(stack.text + stack.len - strlen(end), end, strlen(end)) != 0)
+		if (!ends_with(&stack, ";" OWN_CODE_OTHER) &&
+		    !ends_with(&stack, ";" STACK_LINE_CPU_WAIT))
 			return false;
 	}
 	return cnt > 0;

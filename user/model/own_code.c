@@ -32,6 +32,15 @@ static int split_globs(const char *globs, struct strbuf *out)
 	return strbuf_error(out);
 }
 
+/* It is no code, and stays what it is. */
+static bool is_cpu_wait(const struct stack_frame *frame)
+{
+	static const char name[] = STACK_LINE_CPU_WAIT;
+
+	return frame->name_len == sizeof(name) - 1 &&
+	       memcmp(frame->name, name, sizeof(name) - 1) == 0;
+}
+
 static bool is_own(const struct strbuf *globs, const struct stack_frame *frame, struct strbuf *name)
 {
 	strbuf_clear(name);
@@ -62,7 +71,8 @@ static size_t end_of_own(struct charging *charging, const char *text, size_t len
 	while (stack_text_next(&at, &left, &frame)) {
 		bool is_head = depth++ <= charging->label_cnt;
 
-		if (!is_head && !is_own(&charging->globs, &frame, &charging->name))
+		if (!is_head && !is_cpu_wait(&frame) &&
+		    !is_own(&charging->globs, &frame, &charging->name))
 			continue;
 		*is_other = is_head;
 		end = (size_t)(frame.text - text) + frame.text_len;

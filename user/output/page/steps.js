@@ -19,9 +19,13 @@ const isMarked = (marks) => (item) => marks[frameOf(item)] === 1;
 const headOf = (stack) => stack.slice(0, labelCount + 1);
 const otherCode = (stack) => [...headOf(stack), ~otherFrame];
 
+// Below a process it is no code, and stays what it is (stack_text.h).
+const isCpuWait = (name) => name === '[waiting for a CPU]';
+
 // The time of libraries is charged to the nearest own frame.
 function cutToOwn(globs) {
-  const isOwn = isMarked(framesWhere(globMatcher(globs)));
+  const isLike = globMatcher(globs);
+  const isOwn = isMarked(framesWhere((name) => isLike(name) || isCpuWait(name)));
   return (stack) => {
     const last = stack.findLastIndex((item, i) => i > labelCount && isOwn(item));
     return last < 0 ? otherCode(stack) : stack.slice(0, last + 1);
@@ -29,7 +33,7 @@ function cutToOwn(globs) {
 }
 
 function fromJava() {
-  const isWanted = isMarked(framesWhere((_, frame) => isJava(frame)));
+  const isWanted = isMarked(framesWhere((name, frame) => isJava(frame) || isCpuWait(name)));
   return (stack) => {
     const first = stack.findIndex(isWanted);
     return first < 0 ? otherCode(stack) : [...headOf(stack), ...stack.slice(first)];
