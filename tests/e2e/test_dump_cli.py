@@ -396,6 +396,22 @@ def test_no_store_is_one_line(tmp_path):
         f"jbpf-dump: there is no store in '{tmp_path}/none'; is jbpfd running, or is it another --store?\n")
 
 
+def test_wall_has_what_waited_for_a_cpu_and_did_nothing_else(tmp_path):
+    """Open and merged; the second process got no CPU and waited for nothing else in its window."""
+    one, waits = f"window start={START} duration=10 comm=java", "event=5 unit=1 period=100000000 frequency_hz=0"
+    folder = make_store(tmp_path / "store", (
+        f"{one} pid=42 frequency_hz=100 samples=100\n\tjava;a.B.run_[j] 100\n{one} pid=42 {waits} samples=10 run_delay_ns=3000000000\n"
+        f"\tjava;a.B.lock_[j] 10\n{one} pid=43 {waits} samples=0 run_delay_ns=4000000000\n"
+        f"window start={START} pid=0 duration=10 samples=100\nwindow start={START} pid=0 duration=10 event=5\ncommit\n"))
+    for _ in ("open", "merged"):
+        asked = ("dump", "--store", folder, "--since", f"@{START}", "--event", "wall")
+        assert jbpf(*asked, "--by", "pid").stdout == (
+            "42;java;[waiting for a CPU] 3000000\n42;java;a.B.lock_[j] 1000000\n42;java;a.B.run_[j] 1000000\n"
+            "43;java;[waiting for a CPU] 4000000\n")
+        assert json.loads(jbpf(*asked, "--format", "json").stdout)["run_delay_ns"] == 7_000_000_000
+        assert jbpf("store", "compact", "--store", folder).returncode == 0
+
+
 @pytest.mark.root
 def test_store_that_may_not_be_read(store, tmp_path):
     copy = tmp_path / "copy"
