@@ -35,6 +35,8 @@ def pytest_collection_modifyitems(items):
         for mark in item.iter_markers("long"):
             if len(mark.args) != 1 or not mark.args[0]:
                 raise pytest.UsageError(f"{item.nodeid}: long() wants the reason")
+        if item.get_closest_marker("alone") and not (item.get_closest_marker("live") or item.get_closest_marker("root")):
+            raise pytest.UsageError(f"{item.nodeid}: alone goes with live or root: tests that nobody runs are never alone")
 
 
 def pytest_collection_finish(session):
