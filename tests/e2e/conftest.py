@@ -13,7 +13,7 @@ import pytest
 
 from harness.containers import Engine
 from harness.daemon import Daemon
-from harness.programs import AIDS, IMAGE, JAVA_SOURCES, PATIENCE, TOP, Lacking, run, wait_until
+from harness.programs import AIDS, IMAGE, IMAGES, JAVA_SOURCES, PATIENCE, TOP, Lacking, run, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +39,33 @@ def readable_folder():
     shutil.rmtree(folder)
 
 
+def compile_classes(folder):
+    result = run("javac", "-nowarn", "-Xlint:-options", "--release", "8", "-d", folder,
+                 *sorted(JAVA_SOURCES.glob("*.java")), timeout=120)
+    assert result.returncode == 0, result.stderr
+
+
+def copy_classes(folder):
+    """Compiled by the first that wants them: each worker would spend five seconds of a CPU on the same."""
+    made = Path(IMAGES, "classes")
+    with open(Path(IMAGES, "classes.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            half = Path(IMAGES, "classes.half")
+            shutil.rmtree(half, ignore_errors=True)
+            compile_classes(half)
+            half.rename(made)
+    shutil.copytree(made, folder, dirs_exist_ok=True)
+
+
 @pytest.fixture(scope="session")
 def app():
     """What containers see as /app: the Java programs, compiled for JDK 8 and up, and the C ones.
     Every user may read it, remapped ones too, which rules pytest's own folders out."""
     folder = Path(tempfile.mkdtemp(prefix="jbpf-e2e-"))
-    folder.chmod(0o755)
     try:
-        result = run("javac", "-nowarn", "-Xlint:-options", "--release", "8", "-d", folder,
-                     *sorted(JAVA_SOURCES.glob("*.java")), timeout=120)
-        assert result.returncode == 0, result.stderr
+        (copy_classes if IMAGES else compile_classes)(folder)
+        folder.chmod(0o755)
         for program in [*AIDS.glob("*_spinner"), *AIDS.glob("hostile_*")]:
             if not program.suffix:
                 shutil.copy(program, folder)
