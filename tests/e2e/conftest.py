@@ -81,7 +81,7 @@ def engine(app):
     engine.remove_all()
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def only_user_of_remapped_engine():
     """Test files run beside each other, and that engine, of which a host has one, ends with the test that started
     it, containers of others and all. The kernel takes the lock back from who was killed."""
@@ -97,9 +97,8 @@ def only_user_of_remapped_engine():
         yield
 
 
-@pytest.fixture
-def remapped_engine(app, only_user_of_remapped_engine):
-    """A second Docker engine whose containers' root is user 100000 of the host."""
+@contextlib.contextmanager
+def started_remapped_engine(app):
     had_user = run("getent", "passwd", "dockremap").returncode == 0
     shell = ["bash", "-c", '. scripts/lib.sh && . scripts/lib-docker.sh && "$@"', "run-e2e-tests"]
     started = subprocess.run([*shell[:2], '. scripts/lib.sh && . scripts/lib-docker.sh && dockerd_end_left userns && '
@@ -122,6 +121,20 @@ def remapped_engine(app, only_user_of_remapped_engine):
         subprocess.run([*shell, "dockerd_stop", pid], cwd=TOP, timeout=60 * PATIENCE)
         if not had_user:
             run("userdel", "dockremap")
+
+
+@pytest.fixture
+def remapped_engine(app):
+    """A second Docker engine whose containers' root is user 100000 of the host."""
+    with only_user_of_remapped_engine(), started_remapped_engine(app) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def module_remapped_engine(app):
+    """For a file of which each test wants it: others wait as long."""
+    with only_user_of_remapped_engine(), started_remapped_engine(app) as engine:
+        yield engine
 
 
 class Daemons:

@@ -14,29 +14,41 @@ from harness.programs import BIN, run, wait_until
 pytestmark = pytest.mark.live
 
 
-@pytest.mark.parametrize("user", ["12345:12345", "0:0"])
-def test_java_in_a_user_namespace_is_named(remapped_engine, daemon, user):
-    name = f"userns-{user.partition(':')[0]}"
-    container = remapped_engine.start_ready(name, java("Shares", 600, 60), "TRUTH", user=user)
-    with open(f"/proc/{container.pid}/uid_map") as uid_map:
-        assert uid_map.read().split() != ["0", "0", "4294967295"], "no user namespace"
-    profiler = daemon(window="3s").start().wait_ready()
-    pid = container.pid
-    wait_until(lambda: profiler.has("--pid", pid) and
-               profiler.dump("--pid", pid).with_frame("Shares.seventy") >= 60, 40,
-               "Java methods are named")
-    assert container.running()
-    assert "Full thread dump" not in container.logs()
-    assert profiler.stop() == 0, profiler.log()
+USERS = ["12345:12345", "0:0"]
+
+
+@pytest.fixture(scope="module")
+def profiled(module_remapped_engine, module_daemon):
+    """A JVM of each user, and a daemon that came later and has ended."""
+    containers = {user: module_remapped_engine.start_ready(f"userns-{user.partition(':')[0]}", java("Shares", 600, 60),
+                                                           "TRUTH", user=user) for user in USERS}
+    daemon = module_daemon(window="1s").start().wait_ready()
+    daemon.pids = {user: container.pid for user, container in containers.items()}
+    for user, pid in daemon.pids.items():
+        with open(f"/proc/{pid}/uid_map") as uid_map:
+            assert uid_map.read().split() != ["0", "0", "4294967295"], "no user namespace"
+        wait_until(lambda: daemon.has("--pid", pid) and daemon.dump("--pid", pid).with_frame("Shares.seventy") >= 60, 40,
+                   f"Java methods of {user} are named")
+        assert containers[user].running()
+        assert "Full thread dump" not in containers[user].logs()
+    assert daemon.stop() == 0, daemon.log()
+    yield daemon, containers
+    for container in containers.values():
+        container.remove()
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_java_in_a_user_namespace_is_named(profiled, user):
+    daemon, containers = profiled
     # The name, or where it cannot be known (another data root), the id: never nothing.
-    by_id = profiler.dump("--container", container.id[:12])
-    assert by_id.total == profiler.dump("--pid", pid).total
-    assert profiler.has("--container", container.name), profiler.list_text()
+    by_id = daemon.dump("--container", containers[user].id[:12])
+    assert by_id.total == daemon.dump("--pid", daemon.pids[user]).total
+    assert daemon.has("--container", containers[user].name), daemon.list_text()
 
 
-def test_check_is_not_misled_by_a_namespace_that_is_open_to_its_owner(remapped_engine):
+def test_check_is_not_misled_by_a_namespace_that_is_open_to_its_owner(module_remapped_engine):
     """Without CAP_SYS_PTRACE root still reads what runs in a user namespace that root made."""
-    container = remapped_engine.start_ready("userns-check", java("Shares", 600, 60), "TRUTH")
+    container = module_remapped_engine.start_ready("userns-check", java("Shares", 600, 60), "TRUTH")
     command = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "sleep", "600"]
     with subprocess.Popen(command) as foreign:  # its pid comes after those in the container
         try:
