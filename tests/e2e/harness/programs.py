@@ -19,6 +19,8 @@ CACHE = Path(os.environ.get("JBPF_TEST_CACHE", "/var/cache/jbpf-tests"))
 PATIENCE = float(os.environ.get("JBPF_TEST_PATIENCE", "4"))
 # Seconds that any wait has: what comes ends it, so only what is broken takes as long.
 LEAST_WAIT = 120
+# Seconds between two looks, and times what a look took: who waits leaves the CPUs to what is waited for.
+BETWEEN_LOOKS, TIMES_A_LOOK, MOST_BETWEEN_LOOKS = 0.1, 3, 1
 
 
 class Lacking(AssertionError):
@@ -60,14 +62,16 @@ def wait_until(check, seconds, what):
     begin = time.monotonic()
     end = begin + limit
     while True:
+        looked = time.monotonic()
         result = check()
+        now = time.monotonic()
         if result:
-            Waited.note(time.monotonic() - begin, limit)
+            Waited.note(now - begin, limit)
             return result
-        if time.monotonic() >= end:
+        if now >= end:
             said = what() if callable(what) else what
             raise Lacking(f"after {limit:.0f} s still not: {said}")
-        time.sleep(0.1)
+        time.sleep(min(max(BETWEEN_LOOKS, TIMES_A_LOOK * (now - looked)), MOST_BETWEEN_LOOKS))
 
 
 def stat_fields(pid):
