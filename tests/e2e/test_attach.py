@@ -191,34 +191,6 @@ def test_jvm_near_its_limit_of_processes_is_left_alone(jvm):
         assert_unharmed(container)
 
 
-def test_stopped_jvm_is_left_alone(jvm):
-    container = jvm("stopped")
-    pid = container.pid
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        wait_until(lambda: re.search(r"^State:\tT", open(f"/proc/{pid}/status").read(), re.M), 5,
-                   "the JVM is stopped")
-        assert attach(pid)["outcome"] == "not-running"
-        assert set(os.listdir(tmp_of(pid))) <= LEFT_BY_THE_JVM
-    finally:
-        os.kill(pid, signal.SIGCONT)
-    assert_unharmed(container)
-    assert attach(pid)["outcome"] == "ok"
-
-
-def test_paused_container_is_left_alone(jvm):
-    container = jvm("paused")
-    pid = container.pid
-    container.pause()
-    try:
-        assert attach(pid)["outcome"] == "not-running"
-        assert set(os.listdir(tmp_of(pid))) <= LEFT_BY_THE_JVM
-    finally:
-        container.engine.docker("unpause", container.id)
-    assert_unharmed(container)
-    assert attach(pid)["outcome"] == "ok"
-
-
 def test_read_only_container_is_left_alone(jvm):
     container = jvm("read-only", options=["--read-only"])
     assert attach(container.pid)["outcome"] == "tmp-not-writable"
@@ -230,6 +202,37 @@ def test_read_only_container_with_a_tmpfs_works(jvm):
     assert attach(container.pid)["outcome"] == "ok"
     assert_map(container.pid)
     assert_unharmed(container)
+
+
+# ---- one JVM that is left alone for one reason after the other ----
+
+@pytest.fixture(scope="module")
+def unasked(engine):
+    """Nothing of what is tried with it starts its listener."""
+    return engine.start_ready("attach-unasked", java("Shares", 600, 20), "TRUTH")
+
+
+def test_stopped_jvm_is_left_alone(unasked):
+    pid = unasked.pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        wait_until(lambda: re.search(r"^State:\tT", open(f"/proc/{pid}/status").read(), re.M), 5,
+                   "the JVM is stopped")
+        assert attach(pid)["outcome"] == "not-running"
+        assert set(os.listdir(tmp_of(pid))) <= LEFT_BY_THE_JVM
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert_unharmed(unasked)
+
+
+def test_paused_container_is_left_alone(unasked):
+    unasked.pause()
+    try:
+        assert attach(unasked.pid)["outcome"] == "not-running"
+        assert set(os.listdir(tmp_of(unasked.pid))) <= LEFT_BY_THE_JVM
+    finally:
+        unasked.unpause()
+    assert_unharmed(unasked)
 
 
 def plant_fifo(path):
@@ -253,38 +256,49 @@ def plant_directory(path):
 
 
 @pytest.mark.parametrize("name", ["perf-1.map", ".java_pid1"])
-def test_nothing_is_started_when_something_is_planted(jvm, name):
-    container = jvm(f"planted-{name.strip('.').partition('-')[0]}")
-    tmp = tmp_of(container.pid)
+def test_nothing_is_started_when_something_is_planted(unasked, name):
+    tmp = tmp_of(unasked.pid)
     for plant in (plant_fifo, plant_symlink, plant_link_to_host, plant_hard_link, plant_directory):
         with open(f"{tmp}/victim", "w") as victim:
             victim.write("precious\n")
         os.chown(f"{tmp}/victim", 12345, 12345)
         plant(f"{tmp}/{name}")
         os.chown(f"{tmp}/{name}", 12345, 12345, follow_symlinks=False)
-        answer = attach(container.pid)
+        answer = attach(unasked.pid)
         assert answer["outcome"] == "tmp-hostile", (plant.__name__, answer)
-        assert tool("remove", container.pid)["error"] in ("none", "Operation not permitted")
+        assert tool("remove", unasked.pid)["error"] in ("none", "Operation not permitted")
         with open(f"{tmp}/victim") as victim:
             assert victim.read() == "precious\n"
         assert os.path.lexists(f"{tmp}/{name}"), plant.__name__
         (os.rmdir if plant is plant_directory else os.unlink)(f"{tmp}/{name}")
         os.unlink(f"{tmp}/victim")
-    assert_unharmed(container)
-    assert attach(container.pid)["outcome"] == "ok"
+    assert_unharmed(unasked)
 
 
-def test_map_of_another_owner_is_not_asked_for(jvm):
-    container = jvm("foreign")
-    path = f"{tmp_of(container.pid)}/perf-1.map"
+def test_map_of_another_owner_is_not_asked_for(unasked):
+    path = f"{tmp_of(unasked.pid)}/perf-1.map"
     with open(path, "w") as file:
         file.write("1000 10 old\n")
     os.chmod(path, 0o666)
     os.chown(path, 4242, 4242)
-    assert attach(container.pid)["outcome"] == "tmp-hostile"
+    assert attach(unasked.pid)["outcome"] == "tmp-hostile"
     assert names_in(path) == ["old"]
-    assert_unharmed(container)
+    os.unlink(path)
+    assert_unharmed(unasked)
 
+
+def test_jvm_that_was_left_alone_is_asked_when_nothing_is_in_the_way(unasked):
+    """Its listener starts only now."""
+    had_socket = os.path.exists(f"{tmp_of(unasked.pid)}/.java_pid1")  # another profiler on this host
+    answer = attach(unasked.pid)
+    assert answer["outcome"] == "ok" and answer["listener_started"] == str(int(not had_socket)), answer
+    assert_map(unasked.pid)
+    assert tool("remove", unasked.pid) == {"error": "none"}
+    assert_unharmed(unasked)
+    unasked.remove()
+
+
+# ---- others of their own ----
 
 def test_two_jvms_in_one_container_have_a_map_each(jvm):
     one = " ".join(java("Shares", 600, 10))
