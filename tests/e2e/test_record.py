@@ -16,7 +16,7 @@ from harness.programs import AIDS, BIN, PATIENCE, Lacking, jbpf, lines_of, run, 
 @pytest.fixture(scope="module")
 def container(engine):
     """A JVM old enough to be asked for its symbols."""
-    container = engine.start_ready("record", java("Shares", 600, 60), "TRUTH")
+    container = engine.start_ready("record", java("Shares", 600, 25), "TRUTH")
     return container
 
 
@@ -26,9 +26,9 @@ def selector_of(container, kind):
             "several": ["--container", "nobody", "--container", container.name, "--comm", "!python*"]}[kind]
 
 
-def record_until(enough, *arguments, out):
+def record_until(enough, *arguments, out, first=3):
     """Records longer and longer until it holds enough: how much a second gives is the machine's."""
-    for seconds in (4, 12, 36, 108):
+    for seconds in (first, 12, 36, 108):
         result = run(BIN / "jbpf", "record", *arguments, "-d", f"{seconds}s", "-o", out, timeout=60 + seconds)
         assert result.returncode in (0, 3), result.stderr  # 3: nothing was sampled
         text = "" if result.returncode else result.stdout if out == "-" else out.read_text(errors="replace")
@@ -114,7 +114,7 @@ def test_a_pid_namespace_below_the_hosts_is_one_clear_line(tmp_path):
 @pytest.mark.live
 def test_record_makes_one_page_that_needs_nothing_else(container, tmp_path):
     out = tmp_path / "flame.html"
-    page = record_until(lambda text: "seventy" in text, "-p", container.pid, out=out)
+    page = record_until(lambda text: "seventy" in text, "-p", container.pid, out=out, first=2)
     assert page.lstrip().lower().startswith("<!doctype html>")
     assert "seventy" in page
     assert list(tmp_path.iterdir()) == [out], "something else was left behind"
@@ -122,7 +122,7 @@ def test_record_makes_one_page_that_needs_nothing_else(container, tmp_path):
 
 @pytest.mark.live
 def test_record_works_as_a_command_of_jbpf_and_writes_to_stdout(container):
-    text = record_until(lambda text: Folded(text).total >= 20, "-p", container.pid, "--format", "folded", out="-")
+    text = record_until(lambda text: Folded(text).total >= 20, "-p", container.pid, "--format", "folded", out="-", first=1)
     assert Folded(text).total >= 20
 
 
@@ -157,7 +157,7 @@ def test_record_of_an_idle_process_says_that_nothing_was_sampled(spinner, tmp_pa
 
 @pytest.mark.live
 def test_a_name_that_nothing_matches_comes_with_the_one_that_is_meant(tmp_path):
-    busy = subprocess.Popen([AIDS / "native_spinner", "600"], stdout=subprocess.DEVNULL)
+    busy = subprocess.Popen([AIDS / "native_spinner", "600", "30"], stdout=subprocess.DEVNULL)
     try:
         result = jbpf("record", "--comm", "native_spiner", "-d", "2s", "-o", tmp_path / "x.html")
     finally:
@@ -173,7 +173,7 @@ def test_the_file_is_what_its_ending_says(container, tmp_path):
     """-d takes seconds, as other profilers do."""
     for name, begins in (("x.pb.gz", b"\x1f\x8b"), ("x.speedscope.json", b'{"$schema":"https://www.speedscope.app')):
         out = tmp_path / name
-        for seconds in ("3", "30"):  # until something is sampled
+        for seconds in ("1", "30"):  # until something is sampled
             result = jbpf("record", "-p", container.pid, "-d", seconds, "-o", out, timeout=90)
             if result.returncode != 3:
                 break
@@ -189,7 +189,7 @@ def test_the_file_is_what_its_ending_says(container, tmp_path):
     (["--callers", "Shares.*"], "SHARE%  TOTAL  METHOD, AND ITS CALLERS")], ids=["by", "sort", "lines", "callers"])
 def test_a_recording_is_shown_in_every_form_of_dump(container, options, head):
     wanted = container.name if "--by" in options else "Shares"
-    text = record_until(lambda text: wanted in text, *selector_of(container, "container"), *options, out="-")
+    text = record_until(lambda text: wanted in text, *selector_of(container, "container"), *options, out="-", first=2)
     assert any(line.endswith(head) for line in text.splitlines()), text
 
 
