@@ -635,12 +635,12 @@ def step_in_helper(field, name, step):
 
 
 @pytest.mark.parametrize("step", ENDING_STEPS)
-@pytest.mark.parametrize("name", ENDED_BY_STEPS)
-def test_a_helper_is_ended_for_a_step(name, step):
+def test_a_helper_is_ended_for_a_step(step):
     """By the kernel, at its first one: each takes a helper of its own."""
     field = start_daemon(0)
     try:
-        assert step_in_helper(field, name, step) == KILLED
+        for name in ENDED_BY_STEPS:
+            assert step_in_helper(field, name, step) == KILLED, name
     finally:
         stop_daemon(field)
 
