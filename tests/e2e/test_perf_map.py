@@ -8,11 +8,11 @@ import pytest
 from harness.daemon import Daemon
 from harness.folded import Folded, plain
 from harness.jit import jit_command, jit_processes
-from harness.programs import wait_cpu, wait_until
+from harness.programs import wait_until
 
 pytestmark = pytest.mark.live
 
-ENOUGH = 40  # samples: both of a case's functions are among them
+ENOUGH = 60  # samples: both of a case's functions are among them
 UNKNOWN = "[unknown jit]"
 HOST_FILE = "/var/tmp/jbpf-e2e-host-secret"
 
@@ -121,21 +121,20 @@ def profiled(engine, tmp_path_factory):
     folder = tmp_path_factory.mktemp("maps")
     if os.path.lexists(HOST_FILE):
         os.unlink(HOST_FILE)
-    daemon = Daemon(folder, window="3s")
+    daemon = Daemon(folder, window="2s")
     try:
-        container = engine.start("maps", jit_command(len(CASES), 600, 15))
+        container = engine.start("maps", jit_command(len(CASES), 600, 10))
         spinners = {name: Spinner(process) for name, process in zip(CASES, jit_processes(container, len(CASES)))}
         assert len(spinners) == len(CASES), container.logs()
         for name in CASES:
             globals()[f"prepare_{name}"](spinners[name])
         daemon.start().wait_ready()
         daemon.spinners = spinners
-        wait_cpu([spinner.pid for spinner in spinners.values()], 1)
         for name in CASES:
             wait_until(lambda: is_complete(name, found_jit_frames(daemon, name)), 120, f"{name} has its samples")
         daemon.alive = daemon.process.poll() is None
         daemon.code = daemon.stop()
-        yield daemon
+        return daemon
     finally:
         daemon.stop()
         engine.remove_all()
