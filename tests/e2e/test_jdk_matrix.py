@@ -57,15 +57,15 @@ class Scene:
         self.engine, self.jdk, self.for_figures, self.containers = engine, jdk, for_figures, {}
         try:
             self.start_all(app)
-            self.sample(module_daemon(window=f"{WINDOW_SECONDS}s", name=f"scene-{jdk}"))
+            self.sample(module_daemon(window=f"{WINDOW_SECONDS if for_figures else 1}s", name=f"scene-{jdk}"))
             self.look_at_containers()
         finally:
             for container in self.containers.values():
                 container.remove()
 
     def start_all(self, app):
-        self.start("mixed", java("Mixed", 600, 40, 2, inline=True))
-        self.start("interp", java("Interp", 600, 50, flags=["-Xint"]))
+        self.start("mixed", java("Mixed", 600, 40, 2 if self.for_figures else 1, inline=True))
+        self.start("interp", java("Interp", 600, 50 if self.for_figures else 20, flags=["-Xint"]))
         if self.for_figures:
             # DebugNonSafepoints: without it the compilers describe no instructions but calls.
             self.start("inlined", java("Inlined", inline=True, flags=[
