@@ -14,24 +14,26 @@ from harness.programs import BIN, Lacking, jbpf, run, wait_until
 
 pytestmark = pytest.mark.live
 
-ENOUGH = 150
+ENOUGH, FEW = 150, 30  # samples of the smallest thread: for figures, and that it is there
 POOL, WORKER = "pool-#-thread-#", "order: worker_7"  # the name's ; and its blank would break the text
 FOLDED_WORKER = "order: worker #"
 JVM_THREADS = ("GC Thread", "VM Thread", "VM Periodic", "C# Compiler", "G# ", "Monitor Defl", "java", "Signal Disp")
 
 
 @pytest.fixture(scope="module")
-def pools(engine, tmp_path_factory):
+def pools(engine, tmp_path_factory, long_tests_too):
     """(container, stopped daemon that stored it)"""
+    enough = ENOUGH if long_tests_too else FEW
     container = engine.start_ready("pools", java("Pools", 600), "READY")
     daemon = Daemon(tmp_path_factory.mktemp("threads"), "--pid", container.pid, window="2s").start().wait_ready()
     try:
-        wait_until(lambda: of_threads(daemon).get(FOLDED_WORKER, Folded("")).with_frame("Pools.shared") >= ENOUGH, 90,
+        wait_until(lambda: of_threads(daemon).get(FOLDED_WORKER, Folded("")).with_frame("Pools.shared") >= enough, 90,
                    "enough samples of the smallest thread")
         wait_until(lambda: any(name.startswith(JVM_THREADS) for name in of_threads(daemon)), 90, "the JVM collects")
     finally:
         code = daemon.stop()
     assert code == 0, daemon.log()
+    container.pause()  # most of what follows reads the store
     return container, daemon
 
 
@@ -114,6 +116,7 @@ def test_two_times_are_compared_thread_by_thread(pools):
 
 def test_record_tells_threads_of_a_pool_apart_when_it_is_asked_to(pools, tmp_path):
     container, _ = pools
+    container.unpause()
     for seconds in (3, 9, 27):
         result = run(BIN / "jbpf", "record", "-p", container.pid, "--threads", "-d", f"{seconds}s", "-o", "-",
                      "--format", "folded", timeout=90)
