@@ -69,7 +69,6 @@ def host(module_daemon, tmp_path_factory):
     programs = Programs(tmp_path_factory.mktemp("programs"))
     daemon = module_daemon("--frequency", 499, window="1s", name="opt-out").start().wait_ready()
     try:
-        long = [programs.start("shy-long", "recurse", 600, 3, env=OFF), programs.start("open-long", "recurse", 600, 3, env=ON)]
         for value in ("0", "No"):
             programs.start("shy-" + value.lower(), "cpu", 0.1, env=dict(OFF, JBPF_PROFILE=value))
         until_seen(daemon, programs, "open-on", "open-on", "cpu", 0.2, env=dict(OFF, JBPF_PROFILE="on"))
@@ -88,8 +87,9 @@ def host(module_daemon, tmp_path_factory):
         until_seen(daemon, programs, "turn-open-shy", "turn-open-shy", "cpu-exec", 0.15, env=ON)
         # The program that is executed is named "exe" by the kernel, after its path.
         until_seen(daemon, programs, "exe", "turn-shy-open", "cpu-exec", 0.15, env=OFF)
-        for process in programs.running[2:]:
+        for process in programs.running:
             assert process.wait(120 * PATIENCE) == 0
+        long = [programs.start("shy-long", "recurse", 600, 3, env=OFF), programs.start("open-long", "recurse", 600, 3, env=ON)]
         wait_until(lambda: all(cpu_seconds(process.pid) > 0.3 for process in long), 120, "they have run")
         daemon.wait_samples({long[1].pid: 20})
         maps = jbpf("maps", "-p", long[0].pid, "-d", programs.folder)
