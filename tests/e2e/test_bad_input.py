@@ -146,7 +146,7 @@ def stored(module_daemon):
     import subprocess
 
     from harness.programs import AIDS
-    process = subprocess.Popen([AIDS / "native_spinner", "600"])
+    process = subprocess.Popen([AIDS / "native_spinner", "600", "30"])
     try:
         profiler = module_daemon("--pid", process.pid, window="1s", name="stored").start().wait_ready()
         profiler.wait_samples({process.pid: 60})
@@ -230,7 +230,7 @@ def test_output_to_a_device_leaves_the_device(stored, tmp_path, spinner):
     device = tmp_path / "null"
     os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
     assert stored.dump_raw("-o", device).returncode == 0
-    busy = spinner("native_spinner", 600)
+    busy = spinner("native_spinner", 600, 50)
     for seconds in (1, 8, 32):  # on a busy host it may have no CPU for as long as the first lasts
         recorded = jbpf("record", "-p", busy.pid, "-d", f"{seconds}s", "-o", device)
         if recorded.returncode != 3:

@@ -34,7 +34,7 @@ def fuse(tmp_path):
     program = None
     try:
         assert server.stdout.readline() == "mounted\n", "no FUSE file system"
-        program = subprocess.Popen([folder / "program", "600"], stdout=subprocess.DEVNULL)
+        program = subprocess.Popen([folder / "program", "600", "40"], stdout=subprocess.DEVNULL)
         yield server, program
     finally:
         server.kill()
@@ -56,7 +56,7 @@ def is_given_back(store):
 @pytest.mark.alone
 def test_file_server_that_hangs_costs_names_and_nothing_else(fuse, daemon, spinner):
     server, program = fuse
-    other = spinner("native_spinner", 600)
+    other = spinner("native_spinner", 600, 40)
     wait_cpu([program.pid], 0.2)
     before = daemon(window="1s", name="before").start().wait_ready()
     wait_until(lambda: before.has("--pid", program.pid) and before.dump("--pid", program.pid).with_frame("burn_seventy"), 60,

@@ -103,7 +103,7 @@ def send_all(one, number):
 @pytest.mark.live
 def test_naming_that_is_dead_is_told_until_it_goes_on(daemon, spinner, address):
     """Whoever names is stopped, and each that takes its place: that is no hanging, and nobody answers."""
-    spinner("native_spinner", 600)
+    spinner("native_spinner", 600, 20)
     one = daemon("--metrics", address, window="1s").start().wait_ready()
 
     def check():

@@ -156,7 +156,7 @@ def test_the_state_beside_the_profiles_has_the_metrics_that_are_served(served):
 @pytest.mark.live
 def test_the_state_beside_the_profiles_follows_the_windows(daemon, spinner):
     """Also when metrics are not served, and for who may read the store."""
-    spinner("native_spinner", 600)
+    spinner("native_spinner", 600, 20)
     started = daemon(window="1s").start().wait_ready()
 
     def said():

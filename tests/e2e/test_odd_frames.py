@@ -27,7 +27,7 @@ def odd(readable_folder):
 
 @pytest.fixture
 def witness():
-    process = subprocess.Popen([AIDS / "native_spinner", str(SECONDS)])
+    process = subprocess.Popen([AIDS / "native_spinner", str(SECONDS), "30"])
     yield process
     process.kill()
     process.wait()

@@ -320,7 +320,7 @@ def test_pod_as_in_the_manifest_profiles_other_containers_by_name(manifest, engi
     image = image_of_programs(engine, tmp_path)
     options, arguments = run_options(manifest, store)
     try:
-        jvm = engine.start("shown", java("Shares", 600))
+        jvm = engine.start("shown", java("Shares", 600, 40))
         name = f"jbpf-e2e-{os.getpid()}-daemon"
         if not os.path.exists("/proc/1/root/proc"):
             # This host hides its first process even from us: jbpfd then looks in its own root.
@@ -328,7 +328,7 @@ def test_pod_as_in_the_manifest_profiles_other_containers_by_name(manifest, engi
             options.append(f"--volume={folder}:/var/lib/docker:ro")
         for _ in range(len(options)):
             started = engine.docker("run", "-d", "--name", name, *options, image, "jbpfd", *arguments,
-                                    "--window", "3s")
+                                    "--window", "1s")
             # Debian's engine knows no capability younger than Linux 5.8; CAP_SYS_ADMIN covers these.
             unknown = re.search(r'unknown capability: "CAP_(BPF|PERFMON|CHECKPOINT_RESTORE)"', started.stderr)
             if not unknown:

@@ -16,7 +16,7 @@ ENOUGH = 40  # samples of what is judged
 REPLACE = "cd $(dirname $(readlink -f $(command -v java)))/../lib && for at in server/libjvm.so libjava.so; do " \
           "cp $at new && rm $at && mv new $at; done"
 # A shell that works for a while, and then is a JVM under the same pid.
-SHELL = "i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done; exec "
+SHELL = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; exec "
 
 
 def java_frames(frames):

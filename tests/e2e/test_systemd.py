@@ -45,7 +45,7 @@ def servers_of(one):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_a_signal_to_all_processes_ends_them_in_order(daemon, spinner, tmp_path, number):
     """As from systemd without that line, from a terminal, or from a container engine's kill."""
-    process = spinner("native_spinner", 600)
+    process = spinner("native_spinner", 600, 40)
     one = daemon("--pid", process.pid, "--metrics", f"unix:{tmp_path}/metrics.sock", window="1s").start().wait_ready(60)
     one.wait_samples({process.pid: 20})
     statuses = wait_until(lambda: servers_of(one), 60, f"all servers are there; log: {one.log()}")

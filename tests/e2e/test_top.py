@@ -19,7 +19,7 @@ HEAD_LINES = 4
 @pytest.fixture(scope="module")
 def container(engine):
     """Keeps a core busy."""
-    return engine.start_ready("top", java("Shares", 600, 60), "TRUTH")
+    return engine.start_ready("top", java("Shares", 600, 40), "TRUTH")
 
 
 @pytest.fixture(scope="module")
