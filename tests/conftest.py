@@ -21,7 +21,7 @@ MARKS = {
     "live": "samples, attaches or runs containers; waits for what it judges",
     "long(reason)": "its verdict depends on the host, or takes minutes: not in the gate, and why",
     "root": "takes no sample, and yet needs root, or the network",
-    "alone": "changes or measures the host itself: nothing runs beside it",
+    "alone": "changes or measures the host itself: no other test that needs root runs beside it",
 }
 
 

@@ -342,8 +342,8 @@ def test_second_daemon_on_the_same_store_is_refused(daemon, tmp_path):
 
 @pytest.mark.live
 def test_killed_daemon_leaves_a_readable_store_that_the_next_one_continues(daemon, spinner):
-    profiler = daemon(window="1s").start().wait_ready()
     process = spinner("native_spinner", 600, 40)
+    profiler = daemon("--pid", process.pid, window="1s").start().wait_ready()
     wait_until(lambda: profiler.has("--pid", process.pid), 60, "a window with the process is stored")
     profiler.stop(signal.SIGKILL)
     before = profiler.dump("--pid", process.pid).total

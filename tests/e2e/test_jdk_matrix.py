@@ -57,7 +57,8 @@ class Scene:
         self.engine, self.jdk, self.for_figures, self.containers = engine, jdk, for_figures, {}
         try:
             self.start_all(app)
-            self.sample(module_daemon(window=f"{WINDOW_SECONDS if for_figures else 1}s", name=f"scene-{jdk}"))
+            only = [option for pid in self.pids.values() for option in ("--pid", pid)]  # or it names all of a busy host
+            self.sample(module_daemon(*only, window=f"{WINDOW_SECONDS if for_figures else 1}s", name=f"scene-{jdk}"))
             self.look_at_containers()
         finally:
             for container in self.containers.values():

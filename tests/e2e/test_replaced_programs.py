@@ -30,7 +30,7 @@ def test_a_jvm_whose_libraries_were_replaced_is_named(engine, daemon):
     pid = container.pid
     maps = run("grep", "-c", "libjvm.so (deleted)", f"/proc/{pid}/maps")
     assert int(maps.stdout) > 0, maps
-    profiler = daemon(window="2s").start().wait_ready()
+    profiler = daemon("--pid", pid, window="1s").start().wait_ready()
     begin = profiler.wait_met([pid])
     profiler.wait_samples({pid: 2 * ENOUGH}, since=begin)
     folded = profiler.dump("--pid", pid, since=begin)

@@ -22,9 +22,10 @@ def profiled(module_remapped_engine, module_daemon):
     """A JVM of each user, and a daemon that came later and has ended."""
     containers = {user: module_remapped_engine.start_ready(f"userns-{user.partition(':')[0]}", java("Shares", 600, 60),
                                                            "TRUTH", user=user) for user in USERS}
-    daemon = module_daemon(window="1s").start().wait_ready()
-    daemon.pids = {user: container.pid for user, container in containers.items()}
-    for user, pid in daemon.pids.items():
+    pids = {user: container.pid for user, container in containers.items()}
+    daemon = module_daemon(*(option for pid in pids.values() for option in ("--pid", pid)), window="1s").start().wait_ready()
+    daemon.pids = pids
+    for user, pid in pids.items():
         with open(f"/proc/{pid}/uid_map") as uid_map:
             assert uid_map.read().split() != ["0", "0", "4294967295"], "no user namespace"
         wait_until(lambda: daemon.has("--pid", pid) and daemon.dump("--pid", pid).with_frame("Shares.seventy") >= 60, 40,
