@@ -251,6 +251,10 @@ def test_waiting_for_a_cpu_is_what_the_kernel_says(engine, daemon):
     for name, pid in burners.items():
         known = sum(stream.get("run_delay_ns", 0) for stream in streams if stream["pid"] == pid)
         assert abs(known - truth[name]) <= 0.05 * truth[name] + 100_000_000, (name, known, truth[name], one.log())
+        # Its one thread ran or waited for a CPU, all the time in which it was not stopped.
+        wall = one.dump("--event", "wall", "--pid", pid)
+        assert 4_500_000 < wall.total < 5_500_000 + 100_000, (name, wall)
+        assert wall.with_frame("[waiting for a CPU]") == pytest.approx(known / 1000, abs=1000), (name, known, wall)
     assert truth["limited"] > 1_000_000_000, "its quota is used up"
     assert re.search(r"CPUWAIT.*\n(.*\n)*.*limited.* \d+\.\d\ds ", one.list_text("--event", "off-cpu"))
     status = json.loads(one.status("--json"))["events"]["off-cpu"]
