@@ -201,19 +201,8 @@ static int html_data(const struct tree *tree, const struct output_info *info, st
 	return err ? err : strbuf_error(out);
 }
 
-static int html_noscript(struct profile *profile, const struct output_info *info,
-			 struct strbuf *out)
-{
-	struct strbuf text __cleanup_strbuf = STRBUF_INIT;
-	int err = output_top(profile, info, TREE_ORDER_SELF, HTML_NOSCRIPT_ROWS, &text);
-
-	if (!err)
-		page_lines(out, strbuf_str(&text));
-	return err ? err : strbuf_error(out);
-}
-
 struct html_page {
-	struct profile *profile;
+	const struct strbuf *noscript; /* a table of methods */
 	const struct tree *tree;
 	const struct output_info *info;
 };
@@ -223,11 +212,11 @@ static int html_slot(void *ctx, const char *name, struct strbuf *out)
 	const struct html_page *page = ctx;
 	const char *title = page->info->title ? page->info->title : "";
 
-	if (strcmp(name, "noscript") == 0)
-		return html_noscript(page->profile, page->info, out);
 	if (strcmp(name, "data") == 0)
 		return html_data(page->tree, page->info, out);
-	if (strcmp(name, "title") == 0)
+	if (strcmp(name, "noscript") == 0)
+		page_lines(out, strbuf_str(page->noscript));
+	else if (strcmp(name, "title") == 0)
 		escape_html(out, title, strlen(title));
 	else if (strcmp(name, "style") == 0)
 		page_append(out, flamegraph_style_start, flamegraph_style_end);
@@ -240,10 +229,14 @@ static int html_slot(void *ctx, const char *name, struct strbuf *out)
 
 int output_html(struct profile *profile, const struct output_info *info, struct strbuf *out)
 {
+	struct strbuf noscript __cleanup_strbuf = STRBUF_INIT;
 	struct tree tree = { 0 };
-	struct html_page page = { .profile = profile, .tree = &tree, .info = info };
+	struct html_page page = { .noscript = &noscript, .tree = &tree, .info = info };
 	int err = tree_build(profile, &tree);
 
+	if (!err)
+		err = output_top_of_tree(&tree, info, TREE_ORDER_SELF, HTML_NOSCRIPT_ROWS,
+					 &noscript);
 	if (!err)
 		err = tree_prune(&tree, HTML_NODES_MAX);
 	if (!err)

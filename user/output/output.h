@@ -72,6 +72,9 @@ __must_check int output_folded(struct profile *profile, struct strbuf *out);
  */
 __must_check int output_top(struct profile *profile, const struct output_info *info,
 			    enum tree_order order, size_t limit, struct strbuf *out);
+/* The same of a tree that is there already, with all of its nodes. */
+__must_check int output_top_of_tree(const struct tree *tree, const struct output_info *info,
+				    enum tree_order order, size_t limit, struct strbuf *out);
 
 /*
  * Who calls a method, as a tree by weight: of each stack the place nearest to its root, so that a

@@ -56,16 +56,21 @@ static int top_rows(const struct tree *tree, const struct output_info *info, enu
 	return strbuf_error(out);
 }
 
+int output_top_of_tree(const struct tree *tree, const struct output_info *info,
+		       enum tree_order order, size_t limit, struct strbuf *out)
+{
+	info_append_header(out, info, tree->nodes[0].total);
+	return top_rows(tree, info, order, limit, out);
+}
+
 int output_top(struct profile *profile, const struct output_info *info, enum tree_order order,
 	       size_t limit, struct strbuf *out)
 {
 	struct tree tree = { 0 };
 	int err = tree_build(profile, &tree);
 
-	if (err)
-		return err;
-	info_append_header(out, info, tree.nodes[0].total);
-	err = top_rows(&tree, info, order, limit, out);
+	if (!err)
+		err = output_top_of_tree(&tree, info, order, limit, out);
 	tree_release(&tree);
 	return err;
 }
