@@ -60,7 +60,7 @@ struct event_stack {
 
 struct event_stacks *event_stacks__new(enum event event); /* NULL only when memory is short */
 void event_stacks__free(struct event_stacks *stacks);	  /* NULL is fine */
-/* Where memory is short it is looked at anew. */
+/* Where memory is short, each call looks at the stack again. */
 struct event_stack event_stacks__get(struct event_stacks *stacks, const char *stack, size_t len);
 
 /*
