@@ -119,6 +119,21 @@ def test_interpreted_callers_of_compiled_leafs_are_there_with_their_names(engine
     assert not folded.samples(lacks_its_caller), folded.show(lacks_its_caller)
 
 
+def record_warm(engine, daemon, jdk, setting, samples):
+    """Of chains that have run for 3,000 samples since the first whole ones, when nearly all rules are known."""
+    container = start_chains(engine, jdk, setting)
+    profiler = daemon("--frequency", "999", window="2s").start().wait_ready()
+    pid = container.pid
+    wait_whole(profiler, pid)
+    profiler.wait_samples({pid: 3000})
+    begin = profiler.stored_until()
+    profiler.wait_samples({pid: samples}, since=begin)
+    assert profiler.stop() == 0, profiler.log()
+    folded = profiler.dump("--pid", pid, since=begin)
+    container.remove()
+    return folded
+
+
 def is_cut_in_the_interpreter(frames):
     return [frame for frame in frames[1:] if kind(frame) != "k"] == [TRUNCATED, "Interpreter"]
 
@@ -127,16 +142,7 @@ def is_cut_in_the_interpreter(frames):
 @pytest.mark.parametrize("jdk", ALL_JDKS if IS_ALL else [17])
 def test_interpreted_methods_are_whole_while_their_frame_is_made(engine, daemon, jdk):
     """The first sample at each of these addresses is cut."""
-    container = start_chains(engine, jdk, "int")
-    profiler = daemon("--frequency", "999", window="2s").start().wait_ready()
-    pid = container.pid
-    wait_whole(profiler, pid)
-    profiler.wait_samples({pid: 3000})
-    begin = profiler.stored_until()
-    profiler.wait_samples({pid: 2500}, since=begin)
-    assert profiler.stop() == 0, profiler.log()
-    folded = profiler.dump("--pid", pid, since=begin)
-    container.remove()
+    folded = record_warm(engine, daemon, jdk, "int", 2500)
     assert_rare(folded.samples(is_cut_in_the_interpreter), folded.total, 0.01, folded.show(is_cut_in_the_interpreter))
 
 
@@ -144,16 +150,7 @@ def test_interpreted_methods_are_whole_while_their_frame_is_made(engine, daemon,
 @pytest.mark.parametrize("jdk", ALL_JDKS if IS_ALL else [25])
 def test_where_interpreted_code_is_interrupted_no_chain_is_impossible(engine, daemon, jdk):
     """While its frame is made, and when it is gone, rbp is a compiled caller's, where earlier frames left theirs."""
-    container = start_chains(engine, jdk, "mixed with the flag")
-    profiler = daemon("--frequency", "999", window="2s").start().wait_ready()
-    pid = container.pid
-    wait_whole(profiler, pid)
-    profiler.wait_samples({pid: 3000})
-    begin = profiler.stored_until()
-    profiler.wait_samples({pid: 10000}, since=begin)
-    assert profiler.stop() == 0, profiler.log()
-    folded = profiler.dump("--pid", pid, since=begin)
-    container.remove()
+    folded = record_warm(engine, daemon, jdk, "mixed with the flag", 10000)
 
     def is_interrupted(frames):
         return next(kind(frame) for frame in reversed(frames) if kind(frame) != "k") == "0"
