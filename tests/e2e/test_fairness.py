@@ -23,6 +23,7 @@ from harness.fairness import (LATE, LATE_CHAIN, LEAST_NAMED, LEAST_SAMPLES, LIFE
                               lost_history, make_history, make_user)
 from harness.hostile_elf import equal_hash_changes, equal_symbols, large_dynamic_tables
 from harness.ports import free_ports
+from harness.processes import only_child
 from harness.programs import AIDS, BUILD, Lacking, jbpf, run, wait_until
 
 FUSE_SERVER = Path(__file__).parent / "harness" / "fuse_server.py"
@@ -229,12 +230,6 @@ def tables_in_a_file_system_that_hangs(trial):
                  setup=fuse_setup(["/tmp/hang"], "native_spinner") + "export P0;")
 
 
-def children(pid, comm):
-    """Its child processes of that name."""
-    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(one) for one in found if Path(f"/proc/{one}/comm").read_text().strip() == comm]
-
-
 def waits_without_end(pid):
     """In poll() or ppoll(), until something comes: its system call's number and arguments."""
     words = Path(f"/proc/{pid}/syscall").read_text().split()
@@ -243,8 +238,7 @@ def waits_without_end(pid):
 
 def kill_reader(daemon_pid):
     """While it has nothing to do: whoever it works on when it ends is left alone for a while."""
-    launcher, = children(daemon_pid, "jbpfd-launcher")
-    namer, = children(launcher, "jbpfd-namer")
+    namer = only_child(only_child(daemon_pid, "jbpfd-launcher"), "jbpfd-namer")
     wait_until(lambda: waits_without_end(namer), 20, "the reader waits")
     os.kill(namer, signal.SIGKILL)
 

@@ -15,6 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from harness.ports import free_ports
+from harness.processes import children, only_child
 from harness.programs import BIN, PATIENCE, TOP, is_gone, jbpf, run, wait_until
 from harness.unix_http import UnixConnection
 
@@ -48,31 +49,6 @@ def value(path, name, **labels):
         if sample.name == name and sample.labels == labels:
             return sample.value
     raise KeyError((name, labels))
-
-
-def children_of(pid):
-    """Of whichever of its threads; of one that is gone, or goes meanwhile, those that were seen."""
-    found = []
-    with contextlib.suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with contextlib.suppress(OSError):
-                found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
-    return found
-
-
-def children(pid, name):
-    found = []
-    for child in children_of(pid):
-        with contextlib.suppress(OSError):  # gone meanwhile
-            if Path(f"/proc/{child}/comm").read_text().strip() == name:
-                found.append(child)
-    return found
-
-
-def only_child(pid, name):
-    """The kernel's list of children may leave one out when its brother ends meanwhile."""
-    child, = wait_until(lambda: children(pid, name), 30, f"process {pid} has a child {name}")
-    return child
 
 
 def whole_maps(pid):

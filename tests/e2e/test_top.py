@@ -8,6 +8,7 @@ import time
 import pytest
 
 from harness.containers import java
+from harness.processes import children_of
 from harness.programs import BIN, jbpf, lines_of, run, wait_until
 from harness.terminal import Terminal
 
@@ -253,7 +254,7 @@ def test_once_samples_for_a_moment(container):
 def test_a_sampler_that_is_killed_ends_it_with_a_reason(container, terminal):
     top = terminal("--sample", columns=150)
     top.wait(in_list(container), "the list", 120)
-    sampler, = [pid for pid in children_of(top.process.pid)]
+    sampler, = children_of(top.process.pid)
     os.kill(sampler, signal.SIGKILL)
     ended(top, 1)
     assert "the process that samples has ended" in top.text()
@@ -277,8 +278,3 @@ def test_without_rights_and_without_a_store_it_says_that_root_can_sample():
     # Of a store that was asked for it is no matter.
     result = run(*nobody, *TOP, "--once", "--store", "/none")
     assert len(lines_of(result.stderr)) == 1 and "there is no store in '/none'" in result.stderr, result.stderr
-
-
-def children_of(pid):
-    with open(f"/proc/{pid}/task/{pid}/children") as children:
-        return list(map(int, children.read().split()))
