@@ -164,7 +164,7 @@ def test_a_name_that_nothing_matches_comes_with_the_one_that_is_meant(tmp_path):
         busy.kill()
         busy.wait()
     assert result.returncode == 3
-    assert re.search(r"nothing was sampled: CPU of native_spiner \(\d+ other samples?[^)]*\): "
+    assert re.search(r"nothing was sampled: CPU of native_spiner \(\d+ other samples?[^)]*\); "
                      r"no comm 'native_spiner'; did you mean 'native_spinner'( or '[^']*')*\?$", result.stderr.strip()), result.stderr
 
 

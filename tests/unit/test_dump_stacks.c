@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "user/cmd/dump_stacks.h"
+#include "user/model/event_view.h"
 #include "user/util/cleanup.h"
 #include "user/util/strbuf.h"
 
@@ -131,6 +132,7 @@ static void dump_stacks_put_labels_in_front_and_keep_one_kind(void **state)
 			.by_cnt = cases[i].by_cnt,
 			.hidden_samples = cases[i].hides_idle ? hidden : NULL,
 			.hides_waiting = cases[i].hides_waiting,
+			.known = event_stacks__new(cases[i].event),
 		};
 		struct profile *profile = profile__new();
 		size_t bad_cnt = 0;
@@ -144,6 +146,7 @@ static void dump_stacks_put_labels_in_front_and_keep_one_kind(void **state)
 		    bad_cnt != cases[i].bad_line_cnt ||
 		    memcmp(hidden, cases[i].hidden, sizeof(hidden)) != 0)
 			fail_msg("case %zu: %zu bad, '%s'", i, bad_cnt, strbuf_str(&out));
+		event_stacks__free(wanted.known);
 		profile__free(profile);
 	}
 }
@@ -160,6 +163,7 @@ static void time_on_a_cpu_is_never_hidden(void **state)
 		.event = EVENT_WALL,
 		.hidden_samples = hidden,
 		.hides_waiting = true,
+		.known = event_stacks__new(EVENT_WALL),
 	};
 	static const char text[] = "java;java.util.concurrent.ThreadPoolExecutor.getTask_[j] 3\n";
 	struct profile *profile = profile__new();
@@ -173,6 +177,7 @@ static void time_on_a_cpu_is_never_hidden(void **state)
 	assert_string_equal(strbuf_str(&out),
 			    "java;java.util.concurrent.ThreadPoolExecutor.getTask_[j] 30000\n");
 	assert_int_equal(hidden[WAITING_POOL], 0);
+	event_stacks__free(wanted.known);
 	profile__free(profile);
 }
 
@@ -245,6 +250,7 @@ static void of_wall_waiting_for_a_cpu_is_a_frame_below_the_process(void **state)
 			.labels_only = test->labels_only,
 			.marks_threads = test->marks_threads,
 			.hidden_samples = hidden,
+			.known = event_stacks__new(test->event),
 		};
 		struct profile *profile = profile__new();
 		size_t bad_cnt = 0;
@@ -256,6 +262,7 @@ static void of_wall_waiting_for_a_cpu_is_a_frame_below_the_process(void **state)
 		assert_int_equal(profile__to_folded(profile, &out), 0);
 		if (strcmp(strbuf_str(&out), test->folded) != 0 || bad_cnt)
 			fail_msg("case %zu: %zu bad, '%s'", i, bad_cnt, strbuf_str(&out));
+		event_stacks__free(wanted.known);
 		profile__free(profile);
 	}
 }

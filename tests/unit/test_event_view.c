@@ -62,6 +62,16 @@ static void waiting_for_a_cpu_is_of_wall_and_of_whole_processes(void **state)
 	assert_int_equal(event_cpu_wait_ns(EVENT_LOCK, &all, &waits), 0);
 }
 
+static void waiting_for_a_cpu_is_a_frame_below_the_escaped_name_of_the_process(void **state)
+{
+	const struct window window = { .labels = { [WINDOW_LABEL_COMM] = "a;b" } };
+	__cleanup_strbuf struct strbuf stack = STRBUF_INIT;
+
+	(void)state;
+	assert_int_equal(event_cpu_wait_stack(&stack, &window), 0);
+	assert_string_equal(strbuf_str(&stack), "a:b;[waiting for a CPU]");
+}
+
 static void idle_threads_are_of_what_waits(void **state)
 {
 	(void)state;
@@ -148,6 +158,7 @@ int main(void)
 		cmocka_unit_test(stored_events_are_views_of_themselves),
 		cmocka_unit_test(wall_counts_microseconds),
 		cmocka_unit_test(waiting_for_a_cpu_is_of_wall_and_of_whole_processes),
+		cmocka_unit_test(waiting_for_a_cpu_is_a_frame_below_the_escaped_name_of_the_process),
 		cmocka_unit_test(idle_threads_are_of_what_waits),
 		cmocka_unit_test(views_have_the_stacks_of_their_waits),
 		cmocka_unit_test(what_is_remembered_is_what_is_found),

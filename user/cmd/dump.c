@@ -334,11 +334,10 @@ static int dump_run(struct dump *dump, struct store_source *reader)
 		if (!dump->profile || (has_lines && !dump->info.lines))
 			return dump_fail(reader, -ENOMEM);
 	}
-	dump->stacks = dump_stacks_of(view, &options->selection, options->event, &dump->info);
-	dump->stacks.known = event_stacks__new(options->event);
-	if (!dump->stacks.known)
-		return dump_fail(reader, -ENOMEM);
-	err = dump_read(dump, reader);
+	err = dump_stacks_init(&dump->stacks, view, &options->selection, options->event,
+			       &dump->info);
+	if (!err)
+		err = dump_read(dump, reader);
 	if (err)
 		return dump_fail(reader, err);
 	if (!has_result(dump, &why)) {
@@ -398,7 +397,7 @@ int cmd_dump(int argc, char **argv)
 		return err == -ENODATA ? CMD_EXIT_NO_SAMPLES : CMD_EXIT_FAILED;
 	code = dump_run(&dump, reader);
 	profile__free(dump.profile);
-	event_stacks__free(dump.stacks.known);
+	dump_stacks_release(&dump.stacks);
 	dump_cells_release(&dump.cells);
 	window_cut_release(&dump.cut);
 	source_lines__free(dump.info.lines);

@@ -36,15 +36,15 @@ struct adding {
 	bool wants_threads;
 };
 
-struct dump_stacks dump_stacks_of(const struct dump_view *view, const struct selection *selection,
-				  enum event event, struct output_info *info)
+int dump_stacks_init(struct dump_stacks *stacks, const struct dump_view *view,
+		     const struct selection *selection, enum event event, struct output_info *info)
 {
 	info->event = event;
 	info->shows_idle = view->idle;
 	info->own = view->own;
 	info->is_part = selection_is_of_parts(selection);
 	info->has_threads = dump_view_marks_threads(view);
-	return (struct dump_stacks){
+	*stacks = (struct dump_stacks){
 		.selection = selection,
 		.event = event,
 		.by = view->by,
@@ -53,7 +53,15 @@ struct dump_stacks dump_stacks_of(const struct dump_view *view, const struct sel
 		.marks_threads = info->has_threads,
 		.hidden_samples = dump_view_hides_idle(view, event) ? info->hidden_samples : NULL,
 		.hides_waiting = dump_view_hides_waiting(view),
+		.known = event_stacks__new(event),
 	};
+	return stacks->known ? 0 : -ENOMEM;
+}
+
+void dump_stacks_release(struct dump_stacks *stacks)
+{
+	event_stacks__free(stacks->known);
+	stacks->known = NULL;
 }
 
 bool dump_stacks_wants_threads(const struct dump_stacks *wanted)
@@ -174,14 +182,10 @@ static struct event_stack look_at(const struct adding *adding, const char *stack
 {
 	const struct dump_stacks *wanted = adding->wanted;
 	bool is_hidden_place = may_hide(adding) && wanted->hides_waiting;
-	struct event_stack found = { .is_taken = true, .place = WAITING_PLACE_CNT };
 
-	if (wanted->known && (is_hidden_place || event_is_of_stacks(wanted->event)))
+	if (is_hidden_place || event_is_of_stacks(wanted->event))
 		return event_stacks__get(wanted->known, stack, len);
-	found.is_taken = event_takes_stack(wanted->event, stack, len);
-	if (is_hidden_place)
-		found.place = waiting_place_of(stack, len);
-	return found;
+	return (struct event_stack){ .is_taken = true, .place = WAITING_PLACE_CNT };
 }
 
 /* Where the samples of a stack that is not shown are counted; NULL = it is shown. */
@@ -241,7 +245,6 @@ static int add_lines(struct adding *adding, const char *text, size_t len)
 /* Of a process as a whole: no stack, no thread. */
 static int add_cpu_wait(struct adding *adding)
 {
-	static const char frame[] = ";" STACK_LINE_CPU_WAIT;
 	const struct dump_stacks *wanted = adding->wanted;
 	uint64_t count = event_cpu_wait_ns(wanted->event, wanted->selection, adding->window) /
 			 EVENT_WALL_PERIOD_NS;
@@ -250,11 +253,7 @@ static int add_cpu_wait(struct adding *adding)
 
 	if (!count)
 		return 0;
-	err = stack_text_append(&stack, window_label(adding->window, WINDOW_LABEL_COMM),
-				FRAME_KIND_NATIVE);
-	strbuf_append(&stack, frame, sizeof(frame) - 1);
-	if (!err)
-		err = strbuf_error(&stack);
+	err = event_cpu_wait_stack(&stack, adding->window);
 	if (!err)
 		err = put_labels(adding, THREAD_NAME_UNKNOWN);
 	adding->weight = 1;

@@ -15,7 +15,7 @@
 #include "user/model/profile.h"
 #include "user/model/window.h"
 
-/* What is wanted of the stacks. Borrowed. */
+/* What is wanted of the stacks. Borrowed, but for `known`. */
 struct dump_stacks {
 	const struct selection *selection;
 	enum event event;	/* the view: which stacks, and what is counted */
@@ -26,12 +26,17 @@ struct dump_stacks {
 	/* Stacks of idle threads are left out, and counted here by enum waiting_place; NULL: they are not. */
 	uint64_t *hidden_samples;
 	bool hides_waiting;	    /* so are those that wait for work in any of these places */
-	struct event_stacks *known; /* of `event`; NULL: each line is looked at */
+	struct event_stacks *known; /* of `event` */
 };
 
-/* What the view wants; notes in `info` what writers need to know of it. Both are borrowed. */
-struct dump_stacks dump_stacks_of(const struct dump_view *view, const struct selection *selection,
-				  enum event event, struct output_info *info);
+/*
+ * What the view wants; notes in `info` what writers need to know of it. Both are borrowed. 0 or -ENOMEM.
+ * dump_stacks_release() in either case.
+ */
+__must_check int dump_stacks_init(struct dump_stacks *stacks, const struct dump_view *view,
+				  const struct selection *selection, enum event event,
+				  struct output_info *info);
+void dump_stacks_release(struct dump_stacks *stacks);
 
 /* Must the window come with its threads? */
 bool dump_stacks_wants_threads(const struct dump_stacks *wanted);

@@ -383,18 +383,14 @@ static int tell_nothing(const struct recording *recording)
 		(void)snprintf(opted_out, sizeof(opted_out),
 			       ", and %llu of processes that opted out",
 			       (unsigned long long)recording->opted_out);
-	if (dump_hint_unmatched(&options->selection, &recording->others, &hint) == 0 && hint.len) {
-		pr_err("nothing was sampled: %s (%llu other sample%s%s): %s\n", title,
-		       (unsigned long long)recording->host_samples,
-		       recording->host_samples == 1 ? "" : "s", opted_out, strbuf_str(&hint));
-		return CMD_EXIT_NO_SAMPLES;
-	}
-	pr_err("nothing was sampled: %s (%llu other sample%s%s); is it running, %s?\n", title,
+	if (dump_hint_unmatched(&options->selection, &recording->others, &hint) || !hint.len)
+		strbuf_printf(&hint, "is it running, %s?",
+			      options->event == EVENT_CPU    ? "and busy" :
+			      event_has_idle(options->event) ? "and was there any in that time" :
+							       "or --count too large");
+	pr_err("nothing was sampled: %s (%llu other sample%s%s); %s\n", title,
 	       (unsigned long long)recording->host_samples, recording->host_samples == 1 ? "" : "s",
-	       opted_out,
-	       options->event == EVENT_CPU    ? "and busy" :
-	       event_has_idle(options->event) ? "and was there any in that time" :
-						"or --count too large");
+	       opted_out, strbuf_str(&hint));
 	return CMD_EXIT_NO_SAMPLES;
 }
 
@@ -435,11 +431,12 @@ static int recording_open(struct recording *recording, const struct record_optio
 	const struct dump_view *view = &options->view;
 	bool has_lines = dump_view_has_lines(view, &options->selection, options->event);
 	struct output_info *info = &recording->info;
+	int err;
 
 	*recording = (struct recording){ .options = options,
 					 .profile = profile__new(),
 					 .is_watched = isatty(STDERR_FILENO) };
-	recording->stacks = dump_stacks_of(view, &options->selection, options->event, info);
+	err = dump_stacks_init(&recording->stacks, view, &options->selection, options->event, info);
 	info->columns = terminal_columns(view->output);
 	dump_view_labels(view, recording->labels, info);
 	info->frequency_hz = options->event == EVENT_CPU ? options->frequency_hz : 0;
@@ -447,15 +444,14 @@ static int recording_open(struct recording *recording, const struct record_optio
 	info->is_selection = is_part_of_host(options);
 	if (has_lines)
 		info->lines = source_lines__new(0);
-	if (!recording->profile || (has_lines && !info->lines))
-		return -ENOMEM;
-	return 0;
+	return !recording->profile || (has_lines && !info->lines) ? -ENOMEM : err;
 }
 
 static void recording_release(struct recording *recording)
 {
 	command__free(recording->command);
 	profile__free(recording->profile);
+	dump_stacks_release(&recording->stacks);
 	source_lines__free(recording->info.lines);
 	streams_release(&recording->streams);
 	streams_release(&recording->others);

@@ -502,11 +502,7 @@ static int add_cpu_wait(struct diff_loader *loader, uint32_t block, const struct
 	if (!wait_ns)
 		return 0;
 	strbuf_clear(&loader->cpu_wait);
-	err = stack_text_append(&loader->cpu_wait, window_label(window, WINDOW_LABEL_COMM),
-				FRAME_KIND_NATIVE);
-	strbuf_puts(&loader->cpu_wait, ";" STACK_LINE_CPU_WAIT);
-	if (!err)
-		err = strbuf_error(&loader->cpu_wait);
+	err = event_cpu_wait_stack(&loader->cpu_wait, window);
 	loader->weight_ns = 1;
 	wait_ns = counts_of(loader, wait_ns);
 	if (err || !wait_ns)

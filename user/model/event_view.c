@@ -190,6 +190,15 @@ uint64_t event_cpu_wait_ns(enum event event, const struct selection *selection,
 	return window->counts.run_delay_ns;
 }
 
+int event_cpu_wait_stack(struct strbuf *out, const struct window *window)
+{
+	int err =
+		stack_text_append(out, window_label(window, WINDOW_LABEL_COMM), FRAME_KIND_NATIVE);
+
+	strbuf_puts(out, ";" STACK_LINE_CPU_WAIT);
+	return err ? err : strbuf_error(out);
+}
+
 bool event_counts_time(enum event event, const struct window *window)
 {
 	return event != EVENT_WALL || window->event == EVENT_CPU;

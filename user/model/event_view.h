@@ -15,6 +15,8 @@
 #include "user/model/select.h"
 #include "user/model/waiting_place.h"
 #include "user/model/window.h"
+#include "user/util/attributes.h"
+#include "user/util/strbuf.h"
 
 #define EVENT_WALL_PERIOD_NS 1000 /* what a count of EVENT_WALL stands for */
 
@@ -75,6 +77,8 @@ uint64_t event_weight(enum event event, const struct window *window);
  */
 uint64_t event_cpu_wait_ns(enum event event, const struct selection *selection,
 			   const struct window *window);
+/* Appends its stack, "java;[waiting for a CPU]". 0 or -ENOMEM. */
+__must_check int event_cpu_wait_stack(struct strbuf *out, const struct window *window);
 
 /*
  * Of the host's records of all sources: is this the one that says when there was sampling? One of each
