@@ -6,6 +6,7 @@ network, so that it cannot do more (`root` ones as root). `live` ones sample, at
 containers, and wait for the very thing that they judge. `long` ones judge a share, a latency, a cost or a moment, which
 a busy host can spoil: scripts/check leaves them to scripts/check --all."""
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "e2e"))
 from harness.neighbours import CGROUP_ROOTS, Cgroup  # noqa: E402
 from harness.programs import Lacking, Waited  # noqa: E402
 
+# What ended a test that waited in vain: for a condition, an answer, the end of a program.
+NOT_IN_TIME = (Lacking, TimeoutError, subprocess.TimeoutExpired)
 WEIGHT_OF_TESTS = 200  # per cent, of all workers beside all containers
 MARKS = {
     "live": "samples, attaches or runs containers; waits for what it judges",
@@ -77,6 +80,6 @@ def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
     if report.failed:
         # What fails to end is wrong, not late.
-        lacking = call.when != "teardown" and call.excinfo is not None and call.excinfo.errisinstance(Lacking)
+        lacking = call.when != "teardown" and call.excinfo is not None and call.excinfo.errisinstance(NOT_IN_TIME)
         host = f"load {os.getloadavg()[0]:.1f}, CPU pressure {cpu_pressure()} %"
         item.user_properties += [("lacking", str(lacking).lower()), ("host", host)]

@@ -12,6 +12,7 @@ from harness.programs import TOP, run
 REPORTS = TOP / "tests" / "tools" / "reports.py"
 PROGRAM = """
 import os
+from subprocess import TimeoutExpired
 import pytest
 from harness.programs import Lacking
 
@@ -29,7 +30,8 @@ def test_good():
 
 def test_bad(ending):
     for kind in os.environ.get("FAILURE", "").split():
-        raise {"late": Lacking, "wrong": AssertionError, "slow": ValueError}[kind]("so it is")
+        raise {"late": Lacking, "wrong": AssertionError, "slow": ValueError, "silent": TimeoutError,
+               "endless": TimeoutExpired}[kind]("so it is", *[9] * (kind == "endless"))
 """
 
 
@@ -62,9 +64,10 @@ def summed(tree):
     return text.splitlines()[-1], text, json.loads((tree / "unsteady.json").read_text())
 
 
-def test_what_did_not_come_in_time_counts_as_passed_when_it_comes_the_second_time_and_is_told(tree):
+@pytest.mark.parametrize("failure", ["late", "silent", "endless"])
+def test_what_did_not_come_in_time_counts_as_passed_when_it_comes_the_second_time_and_is_told(tree, failure):
     report(tree, "first.xml", "one", "two", FAILURE="")
-    report(tree, "third.xml", "three", FAILURE="late")
+    report(tree, "third.xml", "three", FAILURE=failure)
     assert again(tree) == ["test_three.py"]
     report(tree, "again/three.xml", "three")
     counts, text, noted = summed(tree)
