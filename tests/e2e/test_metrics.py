@@ -15,7 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from harness.ports import free_ports
-from harness.processes import children, only_child
+from harness.processes import children, children_of, only_child
 from harness.programs import BIN, PATIENCE, TOP, is_gone, jbpf, run, wait_until
 from harness.unix_http import UnixConnection
 
