@@ -158,7 +158,8 @@ int main(void)
 		cmocka_unit_test(stored_events_are_views_of_themselves),
 		cmocka_unit_test(wall_counts_microseconds),
 		cmocka_unit_test(waiting_for_a_cpu_is_of_wall_and_of_whole_processes),
-		cmocka_unit_test(waiting_for_a_cpu_is_a_frame_below_the_escaped_name_of_the_process),
+		cmocka_unit_test(
+			waiting_for_a_cpu_is_a_frame_below_the_escaped_name_of_the_process),
 		cmocka_unit_test(idle_threads_are_of_what_waits),
 		cmocka_unit_test(views_have_the_stacks_of_their_waits),
 		cmocka_unit_test(what_is_remembered_is_what_is_found),
