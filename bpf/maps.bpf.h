@@ -112,7 +112,8 @@ struct scratch {
 	/* State of the search through an environment; `window` holds the part. */
 	__u64 environment_at;
 	__u64 environment_end;
-	__u64 environment_len; /* of the part */
+	__u64 environment_len;	/* of the part */
+	__u64 environment_from; /* of it is looked at next */
 
 	struct unwind_state unwind;
 	struct jit_state jit;

@@ -86,7 +86,7 @@ static __noinline int memory_stack(struct visited *visited, struct task_struct *
 static __noinline int memory_line(struct visited *visited, struct task_struct *task, __u64 at,
 				  __u64 len)
 {
-	struct memory_line *line = visited_line(visited, at, visited->line_cnt++);
+	struct memory_line *line = &visited->lines[visited_slot(at, visited->line_cnt++)];
 
 	if (len > LINE_BYTES)
 		return -EFAULT;

@@ -63,6 +63,9 @@ struct visited {
 	struct memory_line lines[1 << LINE_BITS];
 };
 
+#define VISITED_BYTES (1 << 17)
+_Static_assert(sizeof(struct visited) <= VISITED_BYTES, "an offset in it is one of these");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -81,46 +84,59 @@ static __always_inline struct visited *visited_get(void)
  * One of the places of a line. A step of a walk begins again with each line: with one place only, two of
  * the lines that it wants would take it from each other for good.
  */
-static __always_inline struct memory_line *visited_line(struct visited *visited, __u64 at,
-							__u64 way)
+static __always_inline __u64 visited_slot(__u64 at, __u64 way)
 {
 	__u64 slot = (at * 0x9e3779b97f4a7c15ull) >> (64 - LINE_BITS);
 
 	slot = (slot & ~(LINE_WAYS - 1ull)) | (way & (LINE_WAYS - 1));
 	KEEP_BITS(slot, (1 << LINE_BITS) - 1);
-	return &visited->lines[slot];
+	return slot;
 }
 
-/* Takes the place of bpf_probe_read_user(). */
-static __noinline long visited_read(void *to, __u32 len, __u64 at)
+/*
+ * Where `len` bytes at this address are, as an offset in struct visited; negative: they are not there, and are
+ * noted as what is wanted. Global: the verifier checks it once, not at each call.
+ */
+__noinline long visited_find(__u32 len, __u64 at)
 {
 	struct visited *visited = visited_get();
-	struct memory_line *line;
 	__u64 off;
 
 	if (!visited)
 		return -EFAULT;
 	off = at - visited->stack_at;
-	if (off < visited->stack_len && len <= visited->stack_len - off) {
-		KEEP_BITS(off, STACK_COPY_BYTES - 1);
-		return bpf_probe_read_kernel(to, len, visited->stack + off);
-	}
+	if (off < visited->stack_len && len <= visited->stack_len - off)
+		return (long)(offsetof(struct visited, stack) + off);
 	for (__u64 way = 0; way < LINE_WAYS; way++) {
-		line = visited_line(visited, at, way);
+		__u64 slot = visited_slot(at, way);
+		const struct memory_line *line = &visited->lines[slot];
+
 		if (line->at == at && line->pass == visited->pass && line->tgid == visited->tgid &&
 		    line->len >= len)
-			return bpf_probe_read_kernel(to, len, line->bytes);
+			return (long)(offsetof(struct visited, lines) + slot * sizeof(*line) +
+				      offsetof(struct memory_line, bytes));
 	}
 	off = at - visited->environment_at;
-	if (off < visited->environment_len && len <= visited->environment_len - off) {
-		KEEP_BITS(off, ENVIRONMENT_COPY_BYTES - 1);
-		return bpf_probe_read_kernel(to, len, visited->environment + off);
-	}
+	if (off < visited->environment_len && len <= visited->environment_len - off)
+		return (long)(offsetof(struct visited, environment) + off);
 	if (!visited->miss_len && at != visited->denied_at) {
 		visited->miss_at = at;
 		visited->miss_len = len;
 	}
 	return -EFAULT;
+}
+
+/* Takes the place of bpf_probe_read_user(). */
+static __always_inline long visited_read(void *to, __u32 len, __u64 at)
+{
+	long from = visited_find(len, at);
+	struct visited *visited = visited_get();
+	__u64 off = (__u64)from;
+
+	if (from < 0 || !visited)
+		return -EFAULT;
+	KEEP_BITS(off, VISITED_BYTES - 1);
+	return bpf_probe_read_kernel(to, len, (const __u8 *)visited + off);
 }
 
 static __always_inline __u64 visited_address(void)

@@ -366,28 +366,33 @@ __noinline int offcpu_walk_begin(struct bpf_perf_event_data *ctx)
 	return WALK_DONE;
 }
 
-/* Goes on until the walk ends, or wants memory: see struct visited. */
-__noinline int offcpu_walk_run(struct bpf_perf_event_data *ctx)
+/*
+ * Goes on for a round, until the walk ends, or until it wants memory: see struct visited. WALK_MORE: there is
+ * more. What wants memory takes the same frame again, for which it has searched once already then.
+ */
+__noinline int offcpu_walk_round(struct bpf_perf_event_data *ctx)
 {
 	struct visited *visited = visited_get();
 	struct scratch *state = scratch_get();
 
 	asm volatile("" ::"r"(ctx));
 	if (!visited || !state)
-		return 0;
+		return WALK_DONE;
 	state->end = JBPF_END_MAX_DEPTH;
-	if (!visited->by_rules)
-		return walk_by_fp_run(ctx, state);
-	for (int i = 0; i <= JBPF_MAX_DEPTH; i++) {
+	if (!visited->by_rules) {
+		walk_by_fp_run(ctx, state);
+		return WALK_DONE;
+	}
+	for (int i = 0; i < WALK_ROUND; i++) {
 		__u32 search_cnt = state->unwind.search_cnt;
 
 		if (walk_frame(ctx)) {
 			if (visited->miss_len)
 				state->unwind.search_cnt = search_cnt;
-			break;
+			return WALK_DONE;
 		}
 	}
-	return state->end;
+	return WALK_MORE;
 }
 
 __noinline int offcpu_walk_end(struct bpf_perf_event_data *ctx)
@@ -409,7 +414,7 @@ struct walked {
 	struct task_struct *task;
 };
 
-/* Goes on with a walk until it wants memory, and reads that. 1: it has ended. */
+/* Goes on with a walk, and reads the memory that it wants. 1: it has ended. */
 static long walk_piece(__u32 number, struct walked *walked)
 {
 	struct visited *visited = visited_get();
@@ -418,7 +423,8 @@ static long walk_piece(__u32 number, struct walked *walked)
 	if (!visited)
 		return 1;
 	visited->miss_len = 0;
-	offcpu_walk_run(&ctx);
+	if (!offcpu_walk_round(&ctx))
+		return 0;
 	if (!visited->miss_len || pass_state_shared.is_aborted)
 		return 1;
 	memory_read(visited, walked->task);
@@ -437,7 +443,7 @@ static __always_inline void stack_take_visited(struct visited *visited, struct t
 	visited->denied_at = 0;
 	(void)memory_stack(visited, task, state->regs.sp, sizeof(__u64));
 	if (!offcpu_walk_begin(&ctx))
-		bpf_loop(PIECES_MAX, walk_piece, &walked, 0);
+		bpf_loop(PIECES_MAX + WALK_ROUNDS, walk_piece, &walked, 0);
 	visited->miss_len = 0;
 	offcpu_walk_end(&ctx);
 }

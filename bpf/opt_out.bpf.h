@@ -12,10 +12,12 @@
 
 #define ENVIRONMENT_STEP     960 /* begins of variables looked at in one part */
 #define ENVIRONMENT_TAIL     32	 /* name and value of one that begins last are in the part, too */
+#define ENVIRONMENT_PIECE    60	 /* of a part, looked at by one call */
 #define ENVIRONMENT_PARTS    34	 /* 32 KiB; what is longer, user space reads */
 #define ENVIRONMENT_NAME_LEN 13	 /* "JBPF_PROFILE=" */
 
 _Static_assert(ENVIRONMENT_STEP + ENVIRONMENT_TAIL < WINDOW_BYTES, "a part fits into the window");
+_Static_assert(ENVIRONMENT_STEP % ENVIRONMENT_PIECE == 0, "a part is whole pieces");
 
 /* ASCII, as it lies in memory: both architectures are little-endian. */
 #define NAME_FIRST_8 0x4f52505f4650424aull /* JBPF_PRO */
@@ -33,19 +35,19 @@ static __always_inline bool value_is_off(__u64 word)
 	       ((word & 0xffffffffffff) | 0x2020202020) == VALUE_FALSE;
 }
 
-static __always_inline __u64 environment_word(const struct scratch *state, int off)
+static __always_inline __u64 word_at(const __u8 *at)
 {
-	return *(const __u64 *)(state->window + off);
+	return *(const __u64 *)at;
 }
 
 /*
- * Scans the environment_len bytes behind window[0], which is the byte before them. Returns
- * JBPF_KNOWN_*, 0 = the variable does not begin in this part.
+ * Scans what begins in the next ENVIRONMENT_PIECE bytes of the part. Returns JBPF_KNOWN_*, 0 = the
+ * variable does not. The verifier walks through each turn of a loop, of a global function once.
  */
-__noinline int environment_scan(struct bpf_perf_event_data *ctx)
+__noinline int environment_scan_piece(struct bpf_perf_event_data *ctx)
 {
 	struct scratch *state;
-	__u64 len;
+	__u64 from, len;
 
 	/* The compiler drops an unused argument, but the verifier wants ctx to be passed. */
 	asm volatile("" ::"r"(ctx));
@@ -53,15 +55,20 @@ __noinline int environment_scan(struct bpf_perf_event_data *ctx)
 	if (!state)
 		return 0;
 	len = state->environment_len;
-	for (int i = 0; i < ENVIRONMENT_STEP; i++) {
-		if ((__u64)i >= len)
+	from = state->environment_from;
+	if (from > ENVIRONMENT_STEP - ENVIRONMENT_PIECE)
+		return 0;
+	state->environment_from = from + ENVIRONMENT_PIECE;
+	for (int i = 0; i < ENVIRONMENT_PIECE; i++) {
+		const __u8 *at = state->window + from + i;
+
+		if (from + i >= len)
 			break;
-		if (environment_word(state, i + 1) != NAME_FIRST_8)
+		if (word_at(at + 1) != NAME_FIRST_8)
 			continue;
-		if ((environment_word(state, i + 9) & 0xffffffffff) != NAME_LAST_5 ||
-		    state->window[i])
+		if ((word_at(at + 9) & 0xffffffffff) != NAME_LAST_5 || *at)
 			continue;
-		return value_is_off(environment_word(state, i + 1 + ENVIRONMENT_NAME_LEN)) ?
+		return value_is_off(word_at(at + 1 + ENVIRONMENT_NAME_LEN)) ?
 			       JBPF_KNOWN_OPTED_OUT :
 			       JBPF_KNOWN_OPT_OUT_NONE;
 	}
@@ -69,38 +76,57 @@ __noinline int environment_scan(struct bpf_perf_event_data *ctx)
 }
 
 /*
+ * Reads the next part behind window[0], which is the byte before it, and scans it. Returns
+ * JBPF_KNOWN_*, 0 = the variable does not begin there, -1 = it could not be read.
+ */
+__noinline int environment_scan(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *state;
+	__u64 len;
+
+	asm volatile("" ::"r"(ctx));
+	state = scratch_get();
+	if (!state)
+		return -1;
+	len = state->environment_end - state->environment_at;
+	if (len > ENVIRONMENT_STEP + ENVIRONMENT_TAIL)
+		len = ENVIRONMENT_STEP + ENVIRONMENT_TAIL;
+	if (bpf_probe_read_user(state->window + 1, len, (void *)state->environment_at))
+		return -1;
+	state->environment_len = len;
+	state->environment_from = 0;
+	for (int i = 0; i < ENVIRONMENT_STEP / ENVIRONMENT_PIECE; i++) {
+		int found = environment_scan_piece(ctx);
+
+		if (found)
+			return found;
+	}
+	state->window[0] = state->window[ENVIRONMENT_STEP];
+	state->environment_at += ENVIRONMENT_STEP;
+	return 0;
+}
+
+/*
  * Searches the environment from state->environment_at on, part by part. JBPF_KNOWN_*; 0 = it could
- * not be read, or not all of it. The verifier checks a global function once, not for each way to
- * it.
+ * not be read, or not all of it.
  */
 __noinline int environment_search(struct bpf_perf_event_data *ctx)
 {
 	struct scratch *state;
-	__u64 at, end;
 
 	asm volatile("" ::"r"(ctx));
 	state = scratch_get();
 	if (!state)
 		return 0;
-	at = state->environment_at;
-	end = state->environment_end;
 	state->window[0] = 0;
 	for (int i = 0; i < ENVIRONMENT_PARTS; i++) {
-		__u64 len = end - at;
 		int found;
 
-		if (at >= end)
+		if (state->environment_at >= state->environment_end)
 			return JBPF_KNOWN_OPT_OUT_NONE;
-		if (len > ENVIRONMENT_STEP + ENVIRONMENT_TAIL)
-			len = ENVIRONMENT_STEP + ENVIRONMENT_TAIL;
-		if (bpf_probe_read_user(state->window + 1, len, (void *)at))
-			return 0;
-		state->environment_len = len;
 		found = environment_scan(ctx);
 		if (found)
-			return found;
-		state->window[0] = state->window[ENVIRONMENT_STEP];
-		at += ENVIRONMENT_STEP;
+			return found > 0 ? found : 0;
 	}
 	return 0;
 }

@@ -477,6 +477,16 @@ __noinline int walk_frame(struct bpf_perf_event_data *ctx)
 	return WALK_DONE;
 }
 
+/* Each takes one word at least. */
+__noinline int walk_frames(struct bpf_perf_event_data *ctx)
+{
+	for (int i = 0; i < WALK_ROUND; i++) {
+		if (walk_frame(ctx))
+			return WALK_DONE;
+	}
+	return WALK_MORE;
+}
+
 /* `fp`: of the leaf, where that is not what its register says. */
 static __always_inline void walk_by_rules_begin(struct scratch *state, const struct user_regs *regs,
 						__u64 fp)
@@ -506,9 +516,8 @@ static __always_inline enum jbpf_stack_end walk_by_rules(struct bpf_perf_event_d
 							 const struct user_regs *regs, __u64 fp)
 {
 	walk_by_rules_begin(state, regs, fp);
-	/* Each takes one word at least. */
-	for (int i = 0; i <= JBPF_MAX_DEPTH; i++) {
-		if (walk_frame(ctx))
+	for (int i = 0; i < WALK_ROUNDS; i++) {
+		if (walk_frames(ctx))
 			break;
 	}
 	return walk_by_rules_end(state);

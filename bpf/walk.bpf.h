@@ -18,6 +18,11 @@
 
 #define USER_PAGE_BYTES 4096 /* larger pages only make windows shorter than they could be */
 #define FRAME_BYTES	16   /* saved frame pointer, return address */
+/* Frames that are taken from a window before it is read again: the verifier walks through each. */
+#define WINDOW_FRAMES 48
+/* A walk is so many rounds of so many calls at most, for the same reason: more than JBPF_MAX_DEPTH. */
+#define WALK_ROUND  32
+#define WALK_ROUNDS (JBPF_MAX_DEPTH / WALK_ROUND + 1)
 
 /*
  * In place of a return address in the frame that the stub of nmethods' entry barriers makes; the return
@@ -182,7 +187,7 @@ static __always_inline int barrier_frame_take(struct scratch *state)
 
 /*
  * One window: reads from scratch->fp up to the end of the page, at most WINDOW_BYTES, and follows
- * the frames in it. WALK_MORE when the chain leaves the window. With `stays_in_jit` that is so, too,
+ * the frames in it. WALK_MORE when the chain goes on behind it. With `stays_in_jit` that is so, too,
  * where it leaves JIT code: then what its last frame has in state->fp need not be a frame pointer.
  */
 static __always_inline int window_follow(struct scratch *state, const bool has_interpreter,
@@ -201,7 +206,7 @@ static __always_inline int window_follow(struct scratch *state, const bool has_i
 	len = boundless(len, hash);
 	base = boundless(base, hash);
 
-	for (int i = 0; i < WINDOW_BYTES / FRAME_BYTES; i++) {
+	for (int i = 0; i < WINDOW_FRAMES; i++) {
 		__u64 off = fp - base;
 		__u64 next;
 
@@ -280,6 +285,25 @@ __noinline int walk_window_jvm(struct bpf_perf_event_data *ctx)
 	return state ? window_follow(state, true, false) : WALK_DONE;
 }
 
+/* A window that is not the last holds one frame at least. */
+__noinline int walk_windows(struct bpf_perf_event_data *ctx)
+{
+	for (int i = 0; i < WALK_ROUND; i++) {
+		if (walk_window(ctx))
+			return WALK_DONE;
+	}
+	return WALK_MORE;
+}
+
+__noinline int walk_windows_jvm(struct bpf_perf_event_data *ctx)
+{
+	for (int i = 0; i < WALK_ROUND; i++) {
+		if (walk_window_jvm(ctx))
+			return WALK_DONE;
+	}
+	return WALK_MORE;
+}
+
 /* The same as long as it stays in JIT code. */
 __noinline int walk_window_jit(struct bpf_perf_event_data *ctx)
 {
@@ -308,17 +332,11 @@ static __always_inline int walk_by_fp_begin(struct scratch *state, const struct 
 static __always_inline enum jbpf_stack_end walk_by_fp_run(struct bpf_perf_event_data *ctx,
 							  struct scratch *state)
 {
-	/* A window that is not the last holds one frame at least. */
-	if (state->code.interpreter_len) {
-		for (int i = 0; i <= JBPF_MAX_DEPTH; i++) {
-			if (walk_window_jvm(ctx))
-				break;
-		}
-	} else {
-		for (int i = 0; i <= JBPF_MAX_DEPTH; i++) {
-			if (walk_window(ctx))
-				break;
-		}
+	bool is_jvm = state->code.interpreter_len;
+
+	for (int i = 0; i < WALK_ROUNDS; i++) {
+		if (is_jvm ? walk_windows_jvm(ctx) : walk_windows(ctx))
+			break;
 	}
 	return state->end;
 }
