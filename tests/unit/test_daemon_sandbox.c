@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "user/sandbox/child_sandbox.h"
 #include "user/sandbox/daemon_sandbox.h"
 #include "user/sandbox/role_sandbox.h"
 #include "user/sandbox/sandbox_filter.h"
@@ -328,6 +330,57 @@ static void reader_changes_nothing_below_its_directory(void **state)
 	(void)unlink(path);
 }
 
+/* Nobody listens there: refused is reached. */
+static int connects(uint16_t port)
+{
+	const struct sockaddr_in address = { .sin_family = AF_INET,
+					     .sin_port = htons(port),
+					     .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int err = fd < 0 || connect(fd, (const void *)&address, sizeof(address)) ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static int client_of_one_port(const char *dir)
+{
+	char path[256];
+	const struct landlock_client client = { .paths = { "/nothing", dir }, .port = 2 };
+	const struct child_rights rights = { .client = &client,
+					     .filter = sandbox_filter_load_client };
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/file", dir);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	if (fd < 0 || child_sandbox_give_up(&rights))
+		return 1;
+	close(fd);
+	if (connects(2) != -ECONNREFUSED)
+		return 2;
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || listen(fd, 1) == 0 || errno != ENOSYS)
+		return 3;
+	if (socket(AF_NETLINK, SOCK_RAW, 0) >= 0 || errno != ENOSYS)
+		return 4;
+	if (landlock_version() < 2)
+		return 0;
+	if (opens(path, O_RDONLY) || opens(path, O_WRONLY) != -EACCES ||
+	    opens("/etc/passwd", O_RDONLY) != -EACCES)
+		return 5;
+	return landlock_version() < 4 || connects(1) == -EACCES ? 0 : 6;
+}
+
+static void client_reaches_one_port_and_reads_its_files(void **state)
+{
+	char path[256];
+
+	assert_int_equal(in_child(client_of_one_port, *state), 0);
+	(void)snprintf(path, sizeof(path), "%s/file", (const char *)*state);
+	(void)unlink(path);
+}
+
 static int confined_to_what_is_not_there(const char *dir)
 {
 	char path[256];
@@ -354,6 +407,8 @@ int main(void)
 			confined_child_reaches_files_below_its_directory_only, make_dir,
 			remove_dir),
 		cmocka_unit_test_setup_teardown(reader_changes_nothing_below_its_directory,
+						make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(client_reaches_one_port_and_reads_its_files,
 						make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(sampler_writes_below_the_store_only, make_dir,
 						remove_dir),

@@ -10,8 +10,14 @@
 
 static int give_up_files(const struct child_rights *rights)
 {
-	int err = rights->landlock ? rights->landlock(rights->dir) : 0;
-	bool is_missing = err == -ENOSYS || err == -EOPNOTSUPP;
+	int err = 0;
+	bool is_missing;
+
+	if (rights->client)
+		err = landlock_client_of(rights->client);
+	else if (rights->landlock)
+		err = rights->landlock(rights->dir);
+	is_missing = err == -ENOSYS || err == -EOPNOTSUPP;
 
 	return is_missing && !rights->needs_kernel ? 0 : err;
 }

@@ -12,6 +12,7 @@
  *   metrics     none                           none                 a short list
  *   offcpu      none                           none                 a short list
  *   compaction  none                           below the store      those of the sampler, inherited
+ *   jbpf-web-engine  none                      names, certificates  ... and those of a client of TCP
  */
 #ifndef JBPF_SANDBOX_CHILD_SANDBOX_H
 #define JBPF_SANDBOX_CHILD_SANDBOX_H
@@ -20,6 +21,7 @@
 
 #include "user/util/attributes.h"
 #include "user/sandbox/capabilities.h"
+#include "user/sandbox/landlock.h"
 
 #define CHILD_SANDBOX_MAX_FDS 16u /* that a process with one socket may have open */
 
@@ -28,7 +30,8 @@ struct child_rights {
 	struct capabilities capabilities; /* of these those that it has */
 	int (*landlock)(const char *dir); /* see landlock.h; NULL: files are left as they are */
 	const char *dir;
-	int (*filter)(void); /* of system calls; NULL: they are left as they are */
+	const struct landlock_client *client; /* instead of `landlock`; NULL = none */
+	int (*filter)(void);		      /* of system calls; NULL: they are left as they are */
 	/* True: a kernel without Landlock or filters is an error. False: the rest is given up. */
 	bool needs_kernel;
 };

@@ -7,6 +7,8 @@
 #ifndef JBPF_SANDBOX_LANDLOCK_H
 #define JBPF_SANDBOX_LANDLOCK_H
 
+#include <stdint.h>
+
 #include "user/util/attributes.h"
 
 /* Version of the kernel's interface, 1 or more; -ENOSYS, -EOPNOTSUPP: there is none. */
@@ -30,5 +32,19 @@ __must_check int landlock_read_only_below(const char *dir);
  * stay open. Needs and errors as above.
  */
 int landlock_write_only_below(const char *dir);
+
+#define LANDLOCK_PATHS_MAX 10
+
+/* A process that asks a server: what it reads, and the only TCP port that it connects to. */
+struct landlock_client {
+	const char *paths[LANDLOCK_PATHS_MAX]; /* directories and files; NULL ends them */
+	uint16_t port;
+};
+
+/*
+ * From here on these paths are read, nothing is written or executed, and where the kernel knows how
+ * (6.7) this port is the only one that TCP connects to. Needs and errors as above.
+ */
+__must_check int landlock_client_of(const struct landlock_client *client);
 
 #endif

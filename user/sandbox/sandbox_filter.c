@@ -8,7 +8,7 @@
  * writes to another process (ptrace, process_vm_writev, pidfd_getfd, process_madvise), makes or
  * joins namespaces, mounts, loads modules, kernels or BPF programs, keyrings, io_uring and
  * userfaultfd (whose work no filter sees), sockets but AF_UNIX, bind and listen, executable memory,
- * and typing into a terminal (TIOCSTI).
+ * and typing into a terminal (TIOCSTI). A client has sockets of the Internet, too.
  */
 #include "user/sandbox/sandbox_filter.h"
 
@@ -19,6 +19,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
@@ -313,7 +314,18 @@ static int load_quiet_clone3(void)
 	return err;
 }
 
-int sandbox_filter_load(void)
+/* To look up a host's name and to talk to it. */
+static int allow_internet(scmp_filter_ctx filter)
+{
+	int err = allow_value(filter, SCMP_SYS(socket), 0, AF_INET);
+
+	if (!err)
+		err = allow_value(filter, SCMP_SYS(socket), 0, AF_INET6);
+	/* glibc asks for both kinds of addresses at once. */
+	return err ? err : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendmmsg), 0);
+}
+
+static int load(bool is_client)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
 	int err;
@@ -326,10 +338,22 @@ int sandbox_filter_load(void)
 		err = seccomp_rules_allow(filter, plain_calls, ARRAY_SIZE(plain_calls));
 	if (!err)
 		err = allow_by_argument(filter);
+	if (!err && is_client)
+		err = allow_internet(filter);
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);
 	return err ? err : load_quiet_clone3();
+}
+
+int sandbox_filter_load(void)
+{
+	return load(false);
+}
+
+int sandbox_filter_load_client(void)
+{
+	return load(true);
 }
 
 /* ---- roles ---- */

@@ -13,6 +13,8 @@
  * 0; -ENOSYS or -EINVAL: the kernel has no such filters; else -errno.
  */
 __must_check int sandbox_filter_load(void);
+/* The same, but it may be a client of servers, also of those that it looks up by name. */
+__must_check int sandbox_filter_load_client(void);
 
 /* A kind of process: each needs a part of that list. */
 enum sandbox_role {
