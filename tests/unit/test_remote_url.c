@@ -166,11 +166,39 @@ static void urls_of_pyroscope_have_a_user_and_a_tenant(void **state)
 	assert_non_null(strstr(why, "pyroscope+http://"));
 }
 
+static void a_url_is_written_with_another_password_file(void **state)
+{
+	static const struct {
+		const char *text, *file, *written;
+	} rows[] = {
+		{ "clickhouse://h", NULL, "clickhouse://default@h:8443/default" },
+		{ "clickhouse://u@[::1]:1/d?password_file=/p", NULL, "clickhouse://u@[::1]:1/d" },
+		{ "clickhouse://u@h/d?tls=off&password_file=/p", "/q",
+		  "clickhouse://u@h:8123/d?tls=off&password_file=/q" },
+		{ "clickhouse://u@h/d?ca_file=/c&tls=off", "/q",
+		  "clickhouse://u@h:8123/d?tls=off&ca_file=/c&password_file=/q" },
+		{ "clickhouse://u@h/d?ca_file=/c", NULL, "clickhouse://u@h:8443/d?ca_file=/c" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		__cleanup_remote_url struct remote_url url = { 0 }, again = { 0 };
+		__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+		char why[300];
+
+		assert_int_equal(remote_url_parse(rows[i].text, &url, why, sizeof(why)), 0);
+		remote_url_write(&url, rows[i].file, &out);
+		assert_string_equal(strbuf_str(&out), rows[i].written);
+		assert_int_equal(remote_url_parse(out.data, &again, why, sizeof(why)), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(url_has_its_parts_or_their_defaults),
 		cmocka_unit_test(files_are_named_in_settings),
+		cmocka_unit_test(a_url_is_written_with_another_password_file),
 		cmocka_unit_test(what_is_no_url_is_refused_with_the_reason),
 		cmocka_unit_test(urls_of_otlp_have_a_path_and_a_token),
 		cmocka_unit_test(urls_of_pyroscope_have_a_user_and_a_tenant),

@@ -309,6 +309,23 @@ int remote_url_parse(const char *text, struct remote_url *out, char *why, size_t
 	return finish(&parsing, parse(&parsing, text + strlen(SCHEME)), out);
 }
 
+void remote_url_write(const struct remote_url *url, const char *password_file, struct strbuf *out)
+{
+	char sign = '?';
+
+	strbuf_printf(out, SCHEME "%s@%s:%u/%s", url->user, url->host, url->port, url->database);
+	if (!url->is_tls) {
+		strbuf_puts(out, "?tls=off");
+		sign = '&';
+	}
+	if (url->ca_file) {
+		strbuf_printf(out, "%cca_file=%s", sign, url->ca_file);
+		sign = '&';
+	}
+	if (password_file)
+		strbuf_printf(out, "%cpassword_file=%s", sign, password_file);
+}
+
 static int parse_receiver(const struct receiver *receiver, const char *text, struct remote_url *out,
 			  char *why, size_t why_len)
 {

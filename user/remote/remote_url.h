@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "user/util/attributes.h"
+#include "user/util/strbuf.h"
 
 #define REMOTE_URL_FORM	     "clickhouse://USER@HOST:PORT/DATABASE?tls=verify&password_file=FILE"
 #define REMOTE_URL_FORM_OTLP "otlp+https://HOST:PORT/PATH?token_file=FILE"
@@ -51,5 +52,8 @@ bool remote_url_is_pyroscope(const char *text);
 __must_check int remote_url_parse_pyroscope(const char *text, struct remote_url *out, char *why,
 					    size_t why_len);
 void remote_url_release(struct remote_url *url);
+
+/* Writes one of ClickHouse, with this password_file in place of its own; NULL = without. */
+void remote_url_write(const struct remote_url *url, const char *password_file, struct strbuf *out);
 
 #endif

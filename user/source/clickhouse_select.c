@@ -48,6 +48,12 @@ void clickhouse_select_times(enum event event, struct strbuf *out)
 		      (unsigned int)event);
 }
 
+void clickhouse_select_events(struct strbuf *out)
+{
+	strbuf_puts(out, "SELECT event FROM jbpf_windows WHERE pid != 0 AND samples != 0 "
+			 "GROUP BY event");
+}
+
 void clickhouse_select_hours(const struct clickhouse_select *select, struct strbuf *out)
 {
 	strbuf_puts(out, "SELECT intDiv(toUnixTimestamp(ts), 3600) * 3600 AS hour, count() "

@@ -17,6 +17,7 @@
 #include "user/util/strbuf.h"
 
 #define CLICKHOUSE_TIMES_FIELDS	 2
+#define CLICKHOUSE_EVENT_FIELDS	 1
 #define CLICKHOUSE_HOUR_FIELDS	 2 /* begin of the hour (Unix s), windows that begin in it */
 #define CLICKHOUSE_STACK_FIELDS	 3 /* service, hash, stack */
 #define CLICKHOUSE_SAMPLE_FIELDS 5 /* ts (Unix s), service, stream, hash, n */
@@ -36,6 +37,8 @@ struct clickhouse_select {
 
 /* Appends a SELECT. When the first window with samples begins and the last ends, ns; 0 and 0 = there is none. */
 void clickhouse_select_times(enum event event, struct strbuf *out);
+/* Numbers of the events that have samples. */
+void clickhouse_select_events(struct strbuf *out);
 /* Hours with windows, in order of time. */
 void clickhouse_select_hours(const struct clickhouse_select *select, struct strbuf *out);
 /* The columns of window_row.h. */

@@ -499,3 +499,38 @@ int clickhouse_source__open(const char *url, enum event event, struct store_sour
 	}
 	return err;
 }
+
+static int take_event(void *ctx, const struct clickhouse_field *fields)
+{
+	uint32_t *events = ctx;
+	uint64_t event;
+
+	if (clickhouse_field_u64(&fields[0], &event))
+		return -EBADMSG;
+	if (event < EVENT_CNT) /* a later version may have more */
+		*events |= EVENT_BIT(event);
+	return 0;
+}
+
+int clickhouse_source_events(const char *url, uint32_t *events, char *why, size_t why_len)
+{
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+	struct clickhouse_source source = { 0 };
+	struct clickhouse *server;
+	int err = clickhouse__open(url, &server, why, why_len);
+
+	if (err)
+		return err;
+	err = check_tables(server, why, why_len);
+	if (!err) {
+		source.server = server;
+		*events = 0;
+		clickhouse_select_events(&sql);
+		err = query(&source, &sql, CLICKHOUSE_EVENT_FIELDS, take_event, events);
+		if (err)
+			(void)snprintf(why, why_len, "%s",
+				       source.failure[0] ? source.failure : errstr(err));
+	}
+	clickhouse__free(server);
+	return err;
+}

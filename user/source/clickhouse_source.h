@@ -20,5 +20,8 @@
  */
 __must_check int clickhouse_source__open(const char *url, enum event event,
 					 struct store_source **out, char *why, size_t why_len);
+/* EVENT_BIT() of the events that it has samples of; 0 = it has none at all. Results as above. */
+__must_check int clickhouse_source_events(const char *url, uint32_t *events, char *why,
+					  size_t why_len);
 
 #endif
