@@ -19,6 +19,7 @@
 
 #define PATIENCE_S 60
 
+static const struct web_source source = { .store = "/s" };
 static struct web_jobs *jobs;
 
 /* What the child does is in the service's name. */
@@ -51,7 +52,7 @@ static const struct web_programs programs = { .profile = play, .diff = play };
 static int open_jobs(void **state)
 {
 	(void)state;
-	jobs = web_jobs__new(&programs, NULL);
+	jobs = web_jobs__new(&programs, NULL, NULL);
 	return jobs ? 0 : -1;
 }
 
@@ -67,7 +68,7 @@ static int add(const char *act, struct web_job **out)
 	struct web_query query = { .argument_cnt = 0 };
 	char why[256];
 
-	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_PROFILE, "/s"), 0);
+	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_PROFILE, &source), 0);
 	assert_int_equal(web_query_add(&query, "service", act, why, sizeof(why)), 0);
 	return web_jobs__add(jobs, &query, NULL, out);
 }

@@ -26,7 +26,7 @@ static void there_are_defaults(void **state)
 {
 	(void)state;
 	assert_int_equal(parse(NULL, NULL), 0);
-	assert_string_equal(options.store, "/var/lib/jbpf");
+	assert_string_equal(options.source.store, "/var/lib/jbpf");
 	assert_string_equal(options.listen, "127.0.0.1:7099");
 	assert_false(options.address.is_unix);
 }
@@ -36,7 +36,7 @@ static void sockets_and_ports_of_the_loopback_are_taken(void **state)
 	(void)state;
 	assert_int_equal(parse((char *)"--listen=unix:/run/x", (char *)"--store=/s"), 0);
 	assert_true(options.address.is_unix);
-	assert_string_equal(options.store, "/s");
+	assert_string_equal(options.source.store, "/s");
 	assert_int_equal(parse((char *)"--listen", (char *)"[::1]:80"), 0);
 }
 

@@ -13,6 +13,7 @@
 #include "user/util/cleanup.h"
 #include "user/web/web_query.h"
 
+static const struct web_source some = { .store = "/s" }, spaced = { .store = "/a b" };
 static struct web_query query;
 static char why[256];
 
@@ -44,7 +45,7 @@ static void paths_are_known_as_a_whole(void **state)
 static void parameters_become_arguments(void **state)
 {
 	(void)state;
-	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_PROFILE, "/a b"), 0);
+	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_PROFILE, &spaced), 0);
 	must_be(0, "jbpf-dump");
 	must_be(1, "--store=/a b");
 	must_be(2, "--format=html");
@@ -66,14 +67,14 @@ static void what_writes_or_reads_elsewhere_is_no_parameter(void **state)
 					    "",		  "Since", "since=", "before" };
 
 	(void)state;
-	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_PROFILE, "/s"), 0);
+	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_PROFILE, &some), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		assert_int_equal(add(keys[i], "1"), -EINVAL);
 		assert_non_null(strstr(why, "no parameter"));
 	}
 	assert_int_equal(query.argument_cnt, 3);
 	web_query_release(&query);
-	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_INFO, "/s"), 0);
+	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_INFO, &some), 0);
 	assert_int_equal(add("since", "1h"), -EINVAL);
 	assert_int_equal(add("format", "json"), -EINVAL);
 	web_query_release(&query);
@@ -82,7 +83,7 @@ static void what_writes_or_reads_elsewhere_is_no_parameter(void **state)
 static void the_format_says_what_the_answer_is(void **state)
 {
 	(void)state;
-	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_PROFILE, "/s"), 0);
+	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_PROFILE, &some), 0);
 	assert_string_equal(query.media->media_type, "text/html; charset=utf-8");
 	assert_int_equal(add("format", "pprof"), 0);
 	assert_int_equal(add("download", "1"), 0);
@@ -91,11 +92,11 @@ static void the_format_says_what_the_answer_is(void **state)
 	assert_true(query.is_download);
 	assert_int_equal(add("format", "exe"), -EINVAL);
 	web_query_release(&query);
-	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_DIFF, "/s"), 0);
+	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_DIFF, &some), 0);
 	assert_int_equal(add("format", "pprof"), -EINVAL);
 	assert_int_equal(add("before", "@1..@2"), 0);
 	web_query_release(&query);
-	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_TIMELINE, "/s"), 0);
+	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_TIMELINE, &some), 0);
 	assert_string_equal(query.media->media_type, "application/json");
 	assert_int_equal(add("format", "json"), -EINVAL);
 	web_query_release(&query);
@@ -109,7 +110,7 @@ static void there_is_an_end_to_parameters_and_values(void **state)
 	(void)state;
 	memset(value, 'x', sizeof(value));
 	value[WEB_QUERY_VALUE_MAX + 1] = '\0';
-	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_TIMELINE, "/s"), 0);
+	assert_int_equal(web_query_begin(&query, WEB_ENDPOINT_TIMELINE, &some), 0);
 	assert_int_equal(add("comm", value), -EINVAL);
 	value[WEB_QUERY_VALUE_MAX] = '\0';
 	assert_int_equal(add("comm", value), 0);

@@ -74,7 +74,7 @@ static int open_server(void **state)
 	struct web_server_options options = {
 		.library = &library,
 		.programs = &programs,
-		.store_dir = "/store",
+		.source = { .store = "/store" },
 		.token = TOKEN,
 		.end_fd = -1,
 	};

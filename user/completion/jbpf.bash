@@ -66,8 +66,8 @@ _jbpf_words()
 	jbpf-top:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched alloc' ;;
 	jbpf-top:--store) kind=folders ;;
 	jbpf-top:--kind) kind=words words='java kernel native' ;;
-	jbpf-web:) words='--store --listen --help --version' ;;
-	jbpf-web:--listen) kind=free ;;
+	jbpf-web:) words='--store --from --listen --help --version' ;;
+	jbpf-web:--from | jbpf-web:--listen) kind=free ;;
 	jbpf-web:--store) kind=folders ;;
 	# end
 	esac

@@ -27,6 +27,7 @@
  *                                     (1)                      others; not dumpable
  *   compaction  sampler    PLAIN      0-2                      ends first; lowest priority of CPU, disk
  *   service     jbpf-diff  INHERITED  all                      ends first; 1.5 GiB more memory
+ *   jbpf-web-engine  jbpf web OF_PARENT  0-2, socket, password  jbpf web --from; not dumpable
  *   jbpf-sampler  jbpf top OF_PARENT  0-2, socket              jbpf top's sampler, where no jbpfd runs
  *   trial       sampler    INHERITED  all                      lives for one attempt (daemon_sandbox.c)
  *

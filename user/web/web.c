@@ -18,6 +18,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 #include "user/web/web_access.h"
+#include "user/web/web_engine.h"
 #include "user/web/web_rights.h"
 #include "user/web/web_server.h"
 
@@ -56,7 +57,8 @@ static int listen_on(const struct web_options *options)
 		pr_err("--listen %s cannot be listened on: %s; give another one\n", options->listen,
 		       errstr(fd));
 	/* Who may read the store may ask for it. */
-	if (fd >= 0 && path && geteuid() == 0 && stat(options->store, &st) == 0)
+	if (fd >= 0 && path && geteuid() == 0 && options->source.store &&
+	    stat(options->source.store, &st) == 0)
 		(void)!lchown(path, (uid_t)-1, st.st_gid);
 	return fd;
 }
@@ -90,14 +92,15 @@ static void print_address(const struct web_options *options, const char *token)
 }
 
 static int serve(const struct web_options *options, const struct web_programs *programs,
-		 const struct http_library *library, int listen_fd)
+		 const struct http_library *library, struct web_engine *engine, int listen_fd)
 {
 	char token[WEB_TOKEN_CHARS + 1], said[512];
 	__cleanup_fd int end_fd = signals_fd();
 	struct web_server_options how = {
 		.library = library,
 		.programs = programs,
-		.store_dir = options->store,
+		.source = options->source,
+		.engine = engine,
 		.token = options->address.is_unix ? NULL : token,
 		.listen_fd = listen_fd,
 		.end_fd = end_fd,
@@ -113,14 +116,16 @@ static int serve(const struct web_options *options, const struct web_programs *p
 		pr_err("pages cannot be served: %s\n", errstr(err));
 		return CMD_EXIT_FAILED;
 	}
-	err = web_rights_give_up(options->store, said, sizeof(said));
+	err = web_rights_give_up(options->source.store, said, sizeof(said));
 	if (*said)
 		log_print(err ? LOG_LEVEL_ERR : LOG_LEVEL_INFO, "%s\n", said);
 	if (!err) {
 		print_address(options, token);
 		err = web_server__run(server);
 		if (err)
-			pr_err("pages cannot be served any more: %s\n", errstr(err));
+			pr_err("pages cannot be served any more: %s\n",
+			       err == -EPIPE ? "the process that reaches the server has ended" :
+					       errstr(err));
 	}
 	web_server__free(server);
 	return err ? CMD_EXIT_FAILED : CMD_EXIT_DONE;
@@ -128,10 +133,11 @@ static int serve(const struct web_options *options, const struct web_programs *p
 
 int web_run(int argc, char **argv, const struct web_programs *programs)
 {
+	struct web_engine *engine = NULL;
 	struct http_library library;
 	struct web_options options;
 	char why[512];
-	int fd;
+	int fd, code = CMD_EXIT_FAILED;
 
 	if (web_options_parse(argc, argv, &options, why, sizeof(why))) {
 		pr_err("%s\n", why);
@@ -139,12 +145,17 @@ int web_run(int argc, char **argv, const struct web_programs *programs)
 	}
 	if (options.info.help || options.info.version)
 		return option_usage_print(&web_option_table, &options.info);
-	if (check_store(options.store))
+	if (options.source.store && check_store(options.source.store))
 		return CMD_EXIT_FAILED;
 	if (http_library_load(&library)) {
 		pr_err("jbpf web needs libmicrohttpd, which cannot be loaded; install libmicrohttpd12\n");
 		return CMD_EXIT_FAILED;
 	}
+	if (options.source.from && web_engine__start(options.source.from, programs, &engine))
+		return CMD_EXIT_FAILED;
 	fd = listen_on(&options);
-	return fd < 0 ? CMD_EXIT_FAILED : serve(&options, programs, &library, fd);
+	if (fd >= 0)
+		code = serve(&options, programs, &library, engine, fd);
+	web_engine__free(engine);
+	return code;
 }

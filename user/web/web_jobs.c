@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,12 +16,7 @@
 #include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
-#include "user/util/log.h"
-#include "user/web/web_info.h"
-#include "user/web/web_running_run.h"
-#include "user/web/web_timeline_run.h"
 
-#define CHILD_NAME    "jbpf-web-query"
 #define CHILD_END_MS  1000
 #define STATUS_OK     200
 #define STATUS_WRONG  400
@@ -30,93 +24,19 @@
 #define STATUS_FAILED 500
 #define STATUS_LATE   504
 
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED 1 /* reserves terabytes of address space */
-#else
-#define IS_SANITIZED 0
-#endif
-
 struct web_jobs {
 	const struct web_programs *programs;
 	const struct web_running *running;
+	struct web_engine *engine;	     /* of --from; NULL = a store is read */
 	struct web_job *items[WEB_JOBS_MAX]; /* NULL = free */
 	bool is_told[WEB_JOBS_MAX];
 	uint64_t number;
 };
 
-struct child {
-	const struct web_programs *programs;
-	const struct web_running *running;
-	const struct web_job *job;
-};
-
-/* ---- in the child ---- */
-
-static int become_query(const struct web_job *job)
-{
-	static const struct child_limit limits[] = {
-		{ RLIMIT_CORE, 0 },
-		{ RLIMIT_FSIZE, WEB_JOB_ANSWER },
-		{ RLIMIT_CPU, 4 * WEB_JOB_SECONDS },
-		{ RLIMIT_AS, WEB_JOB_MEMORY },
-	};
-	const struct child_options options = {
-		.name = CHILD_NAME,
-		.signals = CHILD_SIGNALS_NO_PIPE,
-		.fds = CHILD_FDS_STANDARD,
-		.limits = limits,
-		.limit_cnt = ARRAY_SIZE(limits) - IS_SANITIZED,
-		.ends_first = true,
-		.is_undumpable = true,
-	};
-
-	if (dup2(job->out_fd, STDOUT_FILENO) < 0 || dup2(job->err_fd, STDERR_FILENO) < 0)
-		return -errno;
-	return child_process_become(&options);
-}
-
-static int run_program(const struct child *child)
-{
-	const struct web_query *query = &child->job->query;
-	char **arguments = (char **)(uintptr_t)query->arguments;
-
-	switch (query->endpoint) {
-	case WEB_ENDPOINT_INFO:
-		return web_info_run(query->argument_cnt, arguments);
-	case WEB_ENDPOINT_TIMELINE:
-		return web_timeline_run(query->argument_cnt, arguments);
-	case WEB_ENDPOINT_PROFILE:
-		return child->programs->profile(query->argument_cnt, arguments);
-	case WEB_ENDPOINT_DIFF:
-		return child->programs->diff(query->argument_cnt, arguments);
-	case WEB_ENDPOINT_RUNNING:
-		return web_running_run(query->argument_cnt, arguments, child->running);
-	case WEB_ENDPOINT_NONE:
-		break;
-	}
-	return -EINVAL;
-}
-
-static int child_main(int none, const void *ctx)
-{
-	const struct child *child = ctx;
-	int err = become_query(child->job);
-	int code;
-
-	(void)none;
-	if (err)
-		return err;
-	log_set_program(child->job->query.arguments[0]);
-	code = run_program(child);
-	if (fflush(stdout) && code == CMD_EXIT_DONE)
-		code = CMD_EXIT_FAILED;
-	return code;
-}
-
 /* ---- starting and ending ---- */
 
 struct web_jobs *web_jobs__new(const struct web_programs *programs,
-			       const struct web_running *running)
+			       const struct web_running *running, struct web_engine *engine)
 {
 	struct web_jobs *jobs = calloc(1, sizeof(*jobs));
 
@@ -124,7 +44,14 @@ struct web_jobs *web_jobs__new(const struct web_programs *programs,
 		return NULL;
 	jobs->programs = programs;
 	jobs->running = running;
+	jobs->engine = engine;
 	return jobs;
+}
+
+/* Its wait status, or -1. What the engine's process runs ends when nobody listens for its end. */
+static int end_child(const struct web_job *job)
+{
+	return job->is_engine_s ? -1 : child_process_end(job->pid, CHILD_END_MS);
 }
 
 static void free_job(struct web_job *job)
@@ -132,7 +59,7 @@ static void free_job(struct web_job *job)
 	const int fds[] = { job->pidfd, job->out_fd, job->err_fd };
 
 	if (job->state == WEB_JOB_RUNS)
-		(void)child_process_end(job->pid, CHILD_END_MS);
+		(void)end_child(job);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -192,19 +119,37 @@ void web_jobs__end_all(struct web_jobs *jobs)
 
 		if (!job || job->state == WEB_JOB_IS_DONE)
 			continue;
-		job->status =
-			job->state == WEB_JOB_RUNS ? child_process_end(job->pid, CHILD_END_MS) : -1;
+		job->status = job->state == WEB_JOB_RUNS ? end_child(job) : -1;
 		job->state = WEB_JOB_IS_DONE;
 	}
 }
 
-static void start(const struct web_jobs *jobs, struct web_job *job)
+/* In a process of its own, or in one that reaches the engine. */
+static int start_child(const struct web_jobs *jobs, struct web_job *job)
 {
-	const struct child child = {
+	const struct web_child child = {
 		.programs = jobs->programs,
 		.running = jobs->running,
-		.job = job,
+		.query = &job->query,
+		.out_fd = job->out_fd,
+		.err_fd = job->err_fd,
+		.secret_fd = -1,
 	};
+	int err;
+
+	job->is_engine_s = jobs->engine && job->query.endpoint != WEB_ENDPOINT_RUNNING;
+	if (job->is_engine_s)
+		return web_engine__ask(jobs->engine, &job->query, job->out_fd, job->err_fd,
+				       &job->pidfd);
+	err = child_process_start(web_child_main, &child, NULL, &job->pid);
+	/* Without it the child's end is seen at the next look, half a second later at most. */
+	if (!err)
+		job->pidfd = (int)syscall(SYS_pidfd_open, job->pid, 0);
+	return err;
+}
+
+static void start(const struct web_jobs *jobs, struct web_job *job)
+{
 	int err = 0;
 
 	job->out_fd = memfd_create("jbpf-answer", MFD_CLOEXEC);
@@ -212,14 +157,12 @@ static void start(const struct web_jobs *jobs, struct web_job *job)
 	if (job->out_fd < 0 || job->err_fd < 0)
 		err = -errno;
 	if (!err)
-		err = child_process_start(child_main, &child, NULL, &job->pid);
+		err = start_child(jobs, job);
 	if (err) {
 		job->state = WEB_JOB_IS_DONE;
 		job->status = -1;
 		return;
 	}
-	/* Without it the child's end is seen at the next look, half a second later at most. */
-	job->pidfd = (int)syscall(SYS_pidfd_open, job->pid, 0);
 	job->state = WEB_JOB_RUNS;
 	job->until_boot_ns = clock_boot_ns() + WEB_JOB_SECONDS * CLOCK_NS_PER_S;
 }
@@ -250,11 +193,12 @@ static struct web_job *first_waiting(const struct web_jobs *jobs)
 
 static void poll_job(struct web_job *job, uint64_t now_boot_ns)
 {
-	bool has_ended = child_process_has_ended(job->pid, &job->status);
+	bool has_ended = job->is_engine_s ? web_engine_has_ended(job->pidfd, &job->status) :
+					    child_process_has_ended(job->pid, &job->status);
 
 	if (!has_ended && now_boot_ns > job->until_boot_ns) {
 		job->is_overdue = true;
-		job->status = child_process_end(job->pid, CHILD_END_MS);
+		job->status = end_child(job);
 		has_ended = true;
 	}
 	if (has_ended)

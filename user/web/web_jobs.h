@@ -14,20 +14,13 @@
 #include <sys/types.h>
 
 #include "user/util/attributes.h"
+#include "user/web/web_child.h"
+#include "user/web/web_engine.h"
 #include "user/web/web_query.h"
 #include "user/web/web_running.h"
 
 #define WEB_JOBS_RUNNING_MAX 3
 #define WEB_JOBS_MAX	     24 /* that wait, run, or whose answers are being taken */
-#define WEB_JOB_SECONDS	     20
-#define WEB_JOB_MEMORY	     (3ull << 30) /* address space */
-#define WEB_JOB_ANSWER	     (256ull << 20)
-
-/* What runs in the child: its exit code is one of exit_codes.h. Each is as a main(). */
-struct web_programs {
-	int (*profile)(int argc, char **argv);
-	int (*diff)(int argc, char **argv);
-};
 
 enum web_job_state {
 	WEB_JOB_WAITS = 0,
@@ -38,8 +31,9 @@ enum web_job_state {
 struct web_job {
 	enum web_job_state state;
 	struct web_query query;
+	bool is_engine_s; /* a child of web_engine_run.h; then pid is not known */
 	pid_t pid;
-	int pidfd; /* -1 = none */
+	int pidfd; /* readable when the child has ended; -1 = none */
 	int out_fd;
 	int err_fd;
 	uint64_t until_boot_ns;
@@ -51,9 +45,12 @@ struct web_job {
 
 struct web_jobs;
 
-/* Borrows both; a question sees `running` as it is when its process starts. NULL when memory is short. */
+/*
+ * Borrows all; a question sees `running` as it is when its process starts. `engine`: what answers
+ * instead of a store, or NULL. NULL when memory is short.
+ */
 struct web_jobs *web_jobs__new(const struct web_programs *programs,
-			       const struct web_running *running);
+			       const struct web_running *running, struct web_engine *engine);
 /* Kills what runs. NULL is fine. */
 void web_jobs__free(struct web_jobs *jobs);
 

@@ -9,7 +9,8 @@
 #define DEFAULT_LISTEN "127.0.0.1:7099"
 
 static const struct option_row rows[] = {
-	{ OPTION_ROW_STORE(struct web_options, store) },
+	{ OPTION_ROW_STORE(struct web_options, source.store) },
+	{ OPTION_ROW_FROM(struct web_options, source) },
 	{ .name = "listen",
 	  .kind = OPTION_KIND_TEXT,
 	  .metavar = "ADDRESS",
@@ -29,11 +30,26 @@ static const struct option_group groups[] = {
 const struct option_table web_option_table = {
 	.program = "jbpf-web",
 	.summary =
-		"Shows the store in a browser of this host: a time line, the flame graph of what "
-		"is marked on it, and comparisons. It prints the address to open.",
+		"Shows the store, or with --from what all hosts have sent to a server, in a "
+		"browser of this host: a time line, the flame graph of what is marked on it, and "
+		"comparisons. It prints the address to open.",
 	.groups = groups,
 	.notes = "Exit codes: 0 ended by a signal, 1 failed, 2 wrong usage.",
 };
+
+static int check_source(struct option_walk *walk, struct web_source *source)
+{
+	const struct option_stores stores = {
+		.dirs = { source->store },
+		.cnt = options_given(walk, "store"),
+		.from = source->from,
+	};
+	int err = option_check_stores(walk, &stores);
+
+	if (!err && source->from)
+		source->store = NULL;
+	return err;
+}
 
 int web_options_parse(int argc, char **argv, struct web_options *out, char *why, size_t why_len)
 {
@@ -45,9 +61,12 @@ int web_options_parse(int argc, char **argv, struct web_options *out, char *why,
 	};
 	int err;
 
-	*out = (struct web_options){ .store = STORE_DEFAULT_DIR, .listen = DEFAULT_LISTEN };
+	*out = (struct web_options){ .source.store = STORE_DEFAULT_DIR, .listen = DEFAULT_LISTEN };
 	err = options_walk_all(&walk, argc, argv);
 	if (err || out->info.help || out->info.version)
+		return err;
+	err = check_source(&walk, &out->source);
+	if (err)
 		return err;
 	if (serve_address_parse(out->listen, &out->address))
 		return options_refuse(

@@ -8,10 +8,11 @@
 #include "user/cli/option_groups.h"
 #include "user/serve/address.h"
 #include "user/util/attributes.h"
+#include "user/web/web_query.h"
 
 /* Texts are borrowed from argv. */
 struct web_options {
-	const char *store;
+	struct web_source source; /* `store` is NULL with `from` */
 	const char *listen;
 	struct serve_address address; /* of `listen` */
 	struct option_info info;

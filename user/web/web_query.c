@@ -81,7 +81,8 @@ static int push(struct web_query *query, const char *name, const char *value)
 	return 0;
 }
 
-int web_query_begin(struct web_query *query, enum web_endpoint endpoint, const char *store_dir)
+int web_query_begin(struct web_query *query, enum web_endpoint endpoint,
+		    const struct web_source *source)
 {
 	const struct endpoint *what = &endpoints[endpoint];
 	int err;
@@ -94,7 +95,8 @@ int web_query_begin(struct web_query *query, enum web_endpoint endpoint, const c
 	if (!query->arguments[0])
 		return -ENOMEM;
 	query->argument_cnt = 1;
-	err = push(query, "store", store_dir);
+	err = source->from ? push(query, "from", source->from) :
+			     push(query, "store", source->store);
 	/* The commands' own default is another. */
 	if (!err && what->media)
 		err = push(query, "format", what->media->format);

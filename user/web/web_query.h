@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A question of the page as the command line that answers it: /api/v1/profile?since=@1&comm=java is
- * jbpf-dump --store=DIR --since=@1 --comm=java. So the page can ask what the commands can, and what
+ * jbpf-dump --store=DIR --since=@1 --comm=java, or --from=URL. So the page can ask what the commands can, and what
  * is wrong is refused in their words. Only options that read and select may be asked for.
  */
 #ifndef JBPF_WEB_WEB_QUERY_H
@@ -22,6 +22,12 @@ enum web_endpoint {
 	WEB_ENDPOINT_PROFILE,
 	WEB_ENDPOINT_DIFF,
 	WEB_ENDPOINT_RUNNING,
+};
+
+/* What is asked: one of both. Borrowed. */
+struct web_source {
+	const char *store; /* directory */
+	const char *from;  /* URL of remote_url.h */
 };
 
 /* How an answer is labelled. */
@@ -46,7 +52,7 @@ enum web_endpoint web_query_endpoint(const char *path);
 
 /* 0 or -ENOMEM. */
 __must_check int web_query_begin(struct web_query *query, enum web_endpoint endpoint,
-				 const char *store_dir);
+				 const struct web_source *source);
 /* One parameter, decoded. 0, -ENOMEM, or -EINVAL and one line in `why`. */
 __must_check int web_query_add(struct web_query *query, const char *key, const char *value,
 			       char *why, size_t why_len);

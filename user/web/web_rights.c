@@ -28,6 +28,11 @@ struct reader_ids {
 	gid_t gid;
 };
 
+/* What the C library and the TLS library read to find a host and to trust it. */
+#define CLIENT_PATHS                                                              \
+	"/etc", "/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", \
+		"/usr/share/ca-certificates", "/usr/lib/ssl"
+
 static int become(const struct reader_ids *ids)
 {
 	if (setgroups(0, NULL) || setgid(ids->gid) || setuid(NOBODY))
@@ -82,6 +87,30 @@ static int drop_root(const char *store_dir, char *said, size_t said_len)
 	return 1;
 }
 
+/* Without a store there is nothing that it needs root for. */
+static int drop_all(char *said, size_t said_len)
+{
+	const struct reader_ids nobody = { .gid = NOBODY };
+	int err = become(&nobody);
+
+	if (err)
+		(void)snprintf(said, said_len, "the rights of root cannot be given up: %s",
+			       errstr(err));
+	return err;
+}
+
+int web_rights_of_engine(const struct remote_url *url)
+{
+	const struct landlock_client client = { .paths = { CLIENT_PATHS, url->ca_file },
+						.port = url->port };
+	const struct child_rights rights = { .client = &client,
+					     .filter = sandbox_filter_load_client };
+	const struct reader_ids nobody = { .gid = NOBODY };
+	int err = geteuid() == 0 ? become(&nobody) : 0;
+
+	return err ? err : child_sandbox_give_up(&rights);
+}
+
 int web_rights_give_up(const char *store_dir, char *said, size_t said_len)
 {
 	struct child_rights rights = {
@@ -95,7 +124,7 @@ int web_rights_give_up(const char *store_dir, char *said, size_t said_len)
 	/* Read before files are out of reach. */
 	tzset();
 	if (geteuid() == 0)
-		err = drop_root(store_dir, said, said_len);
+		err = store_dir ? drop_root(store_dir, said, said_len) : drop_all(said, said_len);
 	if (err < 0)
 		return err;
 	rights.needs_kernel = err == 1;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +111,8 @@ void web_running__step(struct web_running *running)
 
 void web_running__ask(struct web_running *running)
 {
+	if (!running->store_dir)
+		return;
 	running->is_wanted = true;
 	running->asked_boot_ns = clock_boot_ns();
 	web_running__step(running);
@@ -135,5 +138,9 @@ void web_running__get(const struct web_running *running, size_t index, struct ru
 
 void web_running__why(const struct web_running *running, char *why, size_t why_len)
 {
-	running_reader_why(&running->reader, why, why_len);
+	if (running->store_dir)
+		running_reader_why(&running->reader, why, why_len);
+	else
+		(void)snprintf(why, why_len,
+			       "only what hosts have sent is shown, some minutes after it was");
 }

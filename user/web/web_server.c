@@ -21,6 +21,7 @@
 #include "user/web/web_assets.h"
 
 #define STEP_MS	   500
+#define FIXED_FDS  4 /* before those of jobs */
 #define LINE_BYTES 4096
 #define TEXT_TYPE  "text/plain; charset=utf-8"
 
@@ -189,7 +190,7 @@ static enum MHD_Result ask(struct web_server *server, struct MHD_Connection *con
 {
 	struct taking taking = { .err = 0 };
 
-	taking.err = web_query_begin(&taking.query, endpoint, server->options.store_dir);
+	taking.err = web_query_begin(&taking.query, endpoint, &server->options.source);
 	if (!taking.err)
 		(void)server->options.library->get_connection_values(
 			connection, MHD_GET_ARGUMENT_KIND, take_parameter, &taking);
@@ -315,8 +316,8 @@ int web_server__open(const struct web_server_options *options, struct web_server
 	}
 	server->options = *options;
 	server->connections = connections__new(WEB_CONNECTIONS_MAX);
-	server->running = web_running__new(options->store_dir);
-	server->jobs = web_jobs__new(options->programs, server->running);
+	server->running = web_running__new(options->source.store);
+	server->jobs = web_jobs__new(options->programs, server->running, options->engine);
 	if (server->connections && server->running && server->jobs)
 		err = start_daemon(server);
 	if (err) {
@@ -369,17 +370,21 @@ static int wait_ms(const struct web_server *server)
 
 int web_server__step(struct web_server *server)
 {
-	struct pollfd fds[3 + WEB_JOBS_RUNNING_MAX] = {
+	struct pollfd fds[FIXED_FDS + WEB_JOBS_RUNNING_MAX] = {
 		{ .fd = server->epoll_fd, .events = POLLIN },
 		{ .fd = server->options.end_fd, .events = POLLIN },
 		{ .fd = web_running__fd(server->running), .events = POLLIN },
+		{ .fd = server->options.engine ? web_engine__fd(server->options.engine) : -1,
+		  .events = POLLIN },
 	};
-	size_t cnt = 3 + web_jobs__poll(server->jobs, fds + 3);
+	size_t cnt = FIXED_FDS + web_jobs__poll(server->jobs, fds + FIXED_FDS);
 
 	if (poll(fds, cnt, wait_ms(server)) < 0 && errno != EINTR)
 		return -errno;
 	if (server->options.end_fd >= 0 && fds[1].revents)
 		return 1;
+	if (fds[3].revents)
+		return -EPIPE;
 	web_running__step(server->running);
 	tell_askers(server);
 	if (server->options.library->run_wait(server->daemon, 0) != MHD_YES)

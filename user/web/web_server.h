@@ -21,10 +21,11 @@
 struct web_server_options {
 	const struct http_library *library;
 	const struct web_programs *programs;
-	const char *store_dir;
-	const char *token; /* NULL: who reaches the socket may read */
-	int listen_fd;	   /* taken over */
-	int end_fd;	   /* readable when the server shall end; -1 = never */
+	struct web_source source;
+	struct web_engine *engine; /* of source.from; else NULL */
+	const char *token;	   /* NULL: who reaches the socket may read */
+	int listen_fd;		   /* taken over */
+	int end_fd;		   /* readable when the server shall end; -1 = never */
 };
 
 struct web_server;

@@ -35,7 +35,8 @@ static const struct option_row rows[] = {
 	{ OPTION_ROW_SINCE(struct web_timeline_request, selection.since_unix_ns,
 			   "1h before --until") },
 	{ OPTION_ROW_UNTIL(struct web_timeline_request, selection.until_unix_ns) },
-	{ OPTION_ROW_STORE(struct web_timeline_request, store) },
+	{ OPTION_ROW_STORES(struct web_timeline_request, stores) },
+	{ OPTION_ROW_FROM(struct web_timeline_request, stores) },
 	{ OPTION_ROW_EVENT(struct web_timeline_request, event, event_view_words) },
 	{ .name = "by",
 	  .kind = OPTION_KIND_OWN,
@@ -82,8 +83,7 @@ int web_timeline_request_parse(int argc, char **argv, struct web_timeline_reques
 	uint64_t range_ns;
 	int err;
 
-	*options = (struct web_timeline_request){ .store = STORE_DEFAULT_DIR,
-						  .by = WINDOW_LABEL_CONTAINER };
+	*options = (struct web_timeline_request){ .by = WINDOW_LABEL_CONTAINER };
 	options->selection.until_unix_ns = walk.now_unix_ns;
 	err = options_walk_all(&walk, argc, argv);
 	if (err)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/cli/option_groups.h"
 #include "user/model/select.h"
 #include "user/util/attributes.h"
 #include "user/web/web_timeline.h"
@@ -14,7 +15,7 @@
 /* Texts are borrowed from argv. */
 struct web_timeline_request {
 	struct selection selection;
-	const char *store;
+	struct option_stores stores; /* one, or --from */
 	enum event event;
 	enum window_label by;
 	uint64_t step_ns;   /* 0 = by the range */

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "user/cli/cmd_store.h"
+#include "user/cli/cmd_stores.h"
 #include "user/cli/cmd_write.h"
 #include "user/cli/exit_codes.h"
 #include "user/model/event_view.h"
@@ -137,7 +137,8 @@ static int read_store(struct store_source *reader, const struct web_timeline_opt
 	return err ? err : reading->err;
 }
 
-static int run(const struct web_timeline_request *options, struct store_source *reader)
+static int run(const struct web_timeline_request *options, struct store_source *reader,
+	       const struct cmd_store_damage *damage)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
 	const struct web_timeline_options how = web_timeline_request_aligned(options);
@@ -146,6 +147,7 @@ static int run(const struct web_timeline_request *options, struct store_source *
 		.timeline = web_timeline__new(&how),
 		.known = event_stacks__new(options->event),
 		.is_without_idle = how.is_without_idle,
+		.damage = *damage,
 	};
 	int err = reading.timeline && reading.known ? read_store(reader, &how, &reading) : -ENOMEM;
 
@@ -156,7 +158,8 @@ static int run(const struct web_timeline_request *options, struct store_source *
 	if (err == -ENOMEM)
 		pr_err("out of memory; take a shorter time or fewer processes\n");
 	else if (err)
-		pr_err("the store in '%s' cannot be read: %s\n", options->store, errstr(err));
+		pr_err("the store in '%s' cannot be read: %s\n", store_source__name(reader),
+		       store_source__failure(reader, err));
 	if (err)
 		return CMD_EXIT_FAILED;
 	return cmd_store_damage_code(&reading.damage, cmd_write(NULL, &out));
@@ -165,6 +168,7 @@ static int run(const struct web_timeline_request *options, struct store_source *
 int web_timeline_run(int argc, char **argv)
 {
 	struct web_timeline_request options;
+	struct cmd_store_damage damage = { .cnt = 0 };
 	struct store_source *reader;
 	char why[512];
 	int code, err;
@@ -173,10 +177,10 @@ int web_timeline_run(int argc, char **argv)
 		pr_err("%s\n", why);
 		return CMD_EXIT_USAGE;
 	}
-	err = cmd_store_open_event(options.store, options.event, &reader);
+	err = cmd_stores_open(&options.stores, options.event, &reader, &damage);
 	if (err)
 		return err == -ENODATA ? CMD_EXIT_NO_SAMPLES : CMD_EXIT_FAILED;
-	code = run(&options, reader);
+	code = run(&options, reader, &damage);
 	store_source__free(reader);
 	return code;
 }

@@ -37,13 +37,13 @@ class Asking(threading.Thread):
 
 
 class Web:
-    def __init__(self, store, folder, listen=None, program=(BIN / "jbpf-web",)):
+    def __init__(self, store, folder, listen=None, program=(BIN / "jbpf-web",), source="--store"):
         [self.port] = free_ports(1)
         self.listen = listen or f"127.0.0.1:{self.port}"
         self.errors = Path(folder) / "web.err"
         with open(self.errors, "wb") as errors:
             self.process = subprocess.Popen(
-                [*map(str, program), "--store", str(store), "--listen", self.listen], stdin=subprocess.DEVNULL,
+                [*map(str, program), source, str(store), "--listen", self.listen], stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=errors, text=True)
         self.address = self.process.stdout.readline().strip()
         assert self.address, self.errors.read_text()

@@ -363,8 +363,10 @@ async function start() {
     showMessage(error.message);
     return;
   }
-  document.title = `jbpf ${server.info.host}`;
-  $('host').textContent = server.info.host;
+  // Of many hosts its own is none to name.
+  const source = server.info.from ? server.info.from.replace(/^.*?@|[?].*/g, '') : server.info.host;
+  document.title = `jbpf ${source}`;
+  $('host').textContent = source;
   showControls();
 }
 

@@ -142,7 +142,8 @@ function commandLine(format) {
   if (state.base) words.push('--before', state.base.map(utc).join('..'),
     '--after', [from, to].map(utc).join('..'));
   else words.push('--since', utc(from), '--until', utc(to));
-  if (server.info && !server.info.default_store) words.push('--store', server.info.store);
+  if (server.info?.from) words.push('--from', server.info.from);
+  else if (server.info && !server.info.default_store) words.push('--store', server.info.store);
   if (state.event !== 'cpu') words.push('--event', state.event);
   for (const [label, name] of Object.entries(state.filters)) words.push(`--${label}`, name);
   if (!state.base && towersBy()) words.push('--by', towersBy());
