@@ -86,6 +86,11 @@ static void samples_are_those_of_the_services_and_streams(void **state)
 	clickhouse_select_stacks(&select, &sql);
 	assert_has(&sql, "WHERE service IN ('a','b') AND (service, hash) IN (SELECT ");
 	assert_has(&sql, "stream IN (1,2))");
+	strbuf_clear(&sql);
+	select.first_unix_s = 1700000040;
+	select.last_unix_s = 1700000100;
+	clickhouse_select_samples(&select, &sql);
+	assert_has(&sql, "AND ts >= toDateTime(1700000040) AND ts <= toDateTime(1700000100) AND");
 }
 
 static void times_are_of_samples(void **state)

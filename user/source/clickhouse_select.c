@@ -109,7 +109,12 @@ void clickhouse_select_windows(const struct clickhouse_select *select, struct st
 static void put_samples(const struct clickhouse_select *select, struct strbuf *out)
 {
 	strbuf_printf(out, " WHERE event = %u AND ", (unsigned int)select->event);
-	put_hour(select, out);
+	if (select->last_unix_s)
+		strbuf_printf(out,
+			      "ts >= toDateTime(%" PRIu32 ") AND ts <= toDateTime(%" PRIu32 ")",
+			      select->first_unix_s, select->last_unix_s);
+	else
+		put_hour(select, out);
 	if (select->services)
 		strbuf_printf(out, " AND service IN (%s)", select->services);
 	if (select->streams)

@@ -30,6 +30,8 @@ struct clickhouse_select {
 	uint32_t hour_unix_s; /* that begin in this hour; not of clickhouse_select_hours() */
 	/* Of windows: what is not wanted comes empty. */
 	bool wants_lines, wants_cells, wants_threads;
+	/* Of stacks and samples: their minutes, both included; 0 and 0 = all of the hour. */
+	uint32_t first_unix_s, last_unix_s;
 	/* Of stacks and samples: "'a','b'" and "1,2"; NULL = all. */
 	const char *services;
 	const char *streams;

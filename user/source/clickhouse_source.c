@@ -22,6 +22,7 @@
 #include "user/util/strtab.h"
 #include "user/util/vec.h"
 
+#define HOUR_S 3600u
 #define LIST_MAX_BYTES \
 	(64u * 1024) /* of services or streams in a query; all are asked for past it */
 
@@ -300,6 +301,22 @@ static int list_values(const struct hour *hour,
 	return err ? err : strbuf_error(out);
 }
 
+/* Samples of other minutes than those of the wanted windows need not travel. */
+static void narrow_minutes(struct hour *hour)
+{
+	uint64_t begin = hour->select.hour_unix_s, last = begin + HOUR_S - 1;
+	uint64_t least = last, most = begin;
+
+	for (size_t i = 0; i < hour->cnt; i++) {
+		uint64_t minute = minute_of(&hour->kept[i].row.window);
+
+		least = minute < least ? minute : least;
+		most = minute > most ? minute : most;
+	}
+	hour->select.first_unix_s = (uint32_t)(least > begin ? least : begin);
+	hour->select.last_unix_s = (uint32_t)(most < last ? most : last);
+}
+
 static int read_samples(struct hour *hour)
 {
 	__cleanup_strbuf struct strbuf stacks = STRBUF_INIT, samples = STRBUF_INIT;
@@ -310,6 +327,7 @@ static int read_samples(struct hour *hour)
 		err = list_values(hour, put_stream, &streams);
 	if (err)
 		return err;
+	narrow_minutes(hour);
 	hour->select.services = services.len ? services.data : NULL;
 	hour->select.streams = streams.len ? streams.data : NULL;
 	hour->texts = window_texts__new();
@@ -346,7 +364,7 @@ static int take_hour(void *ctx, const struct clickhouse_field *fields)
 	uint64_t unix_s, windows;
 
 	if (clickhouse_field_u64(&fields[0], &unix_s) ||
-	    clickhouse_field_u64(&fields[1], &windows) || unix_s > UINT32_MAX - 3600)
+	    clickhouse_field_u64(&fields[1], &windows) || unix_s > UINT32_MAX - HOUR_S)
 		return -EBADMSG;
 	if (vec_room(hours->items, hours->cnt, hours->cap, 32))
 		return -ENOMEM;
