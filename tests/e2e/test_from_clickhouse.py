@@ -145,6 +145,24 @@ def test_what_was_sent_twice_counts_once(store, server, url, tmp_path):
     assert_same(store, url, tmp_path, "dump", *RANGE, "--format", "json")
 
 
+def test_services_and_labels_that_come_later_are_those_of_the_store(server, tmp_path):
+    """Sums are asked for of what is the same to the command: labels that change within an hour are not, and names sort otherwise than times."""
+    def one(minute, pid, service, host, image, method, samples):
+        return (f"window start={START + 60 * minute} pid={pid} duration=10 samples={samples} frequency_hz=49 comm=java host={host} service={service} "
+                f"process_start={1000 + pid} container=c-{pid} image={image}\n\tjava;a.B.{method}_[j] {samples - 1}\n\tjava;a.B.shared_[j] 1\n")
+    text = "".join(
+        one(minute, 40, "zoo", "h1", "zoo:1", "feed", 10) + one(minute, 41, "zoo", "h2", f"zoo:{1 + minute // 5}", "feed", 20 + minute)
+        + (one(minute, 42, "app", "h1", "app:1", "run", 30) if minute > 3 else "") + one(minute, 43, "mid", "h1", "mid:1", f"m{minute}", 7)
+        + f"window start={START + 60 * minute} pid=0 duration=10 samples=99 host=h1\ncommit\n" for minute in range(10))
+    store = make_store(tmp_path / "store", text)
+    assert jbpf("store", "compact", "--store", store).returncode == 0
+    url = load(store, server, "later")
+    for arguments in (("--format", "html"), ("--format", "folded"), ("--by", "host"), ("--by", "image"), ("--by", "pid", "--by", "service"),
+                      ("--by", "comm", "--format", "svg"), ("--image", "zoo:2"), ("--host", "h1", "--format", "html"),
+                      ("--format", "top", "--lines"), ("--kind", "java")):
+        assert_same(store, url, tmp_path, "dump", *RANGE, *arguments)
+
+
 def test_no_samples_says_what_there_is(store, url):
     for arguments in (("--service", "shpo", *RANGE), ("--since", f"@{START - 7200}", "--until", f"@{START - 3600}")):
         local, far = (jbpf("dump", *arguments, *source) for source in (("--store", store), ("--from", url)))

@@ -93,6 +93,26 @@ static void samples_are_those_of_the_services_and_streams(void **state)
 	assert_has(&sql, "AND ts >= toDateTime(1700000040) AND ts <= toDateTime(1700000100) AND");
 }
 
+static void sums_are_of_services_or_of_classes_of_streams(void **state)
+{
+	struct clickhouse_select select = some;
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+
+	(void)state;
+	clickhouse_select_sums(&select, &sql);
+	assert_has(&sql,
+		   "SELECT service, '', hash, sum(n) FROM jbpf_samples FINAL WHERE event = 5");
+	assert_has(&sql, " GROUP BY service, hash ORDER BY service");
+	strbuf_clear(&sql);
+	select.streams = "7,8";
+	select.class_streams = "[7,8]";
+	select.class_numbers = "[0,1]";
+	clickhouse_select_sums(&select, &sql);
+	assert_has(&sql,
+		   "SELECT '', transform(stream, [7,8], [0,1], toUInt64(4294967295)) AS class,");
+	assert_has(&sql, "stream IN (7,8) GROUP BY class, hash ORDER BY class");
+}
+
 static void times_are_of_samples(void **state)
 {
 	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
@@ -109,6 +129,7 @@ int main(void)
 		cmocka_unit_test(all_of_time_is_within_what_a_server_can_say),
 		cmocka_unit_test(texts_that_are_not_wanted_do_not_travel),
 		cmocka_unit_test(samples_are_those_of_the_services_and_streams),
+		cmocka_unit_test(sums_are_of_services_or_of_classes_of_streams),
 		cmocka_unit_test(times_are_of_samples),
 	};
 

@@ -38,6 +38,9 @@ static void lines_come_in_the_order_of_their_bytes(void **state)
 	assert_int_equal(stack(texts, "shop", 1, "a;c"), 0);
 	assert_int_equal(stack(texts, "shop", 2, "a;b"), 0);
 	assert_int_equal(stack(texts, "shop", 3, "a;b;\xff"), 0);
+	assert_true(window_texts__has(texts, "shop", 4, 3));
+	assert_false(window_texts__has(texts, "shop", 4, 4));
+	assert_false(window_texts__has(texts, "sho", 3, 3));
 	assert_int_equal(stack(texts, "shop", 4, "a;b;c"), 0);
 	for (uint64_t i = 1; i <= 4; i++)
 		assert_int_equal(samples(texts, "shop", i, i * 10), 0);

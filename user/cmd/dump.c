@@ -150,6 +150,14 @@ static int dump_window(void *ctx, const struct window *window, const char *text,
 	return add_stacks(dump, window, text, len);
 }
 
+static bool dump_same(void *ctx, const struct window *a, const struct window *b)
+{
+	const struct dump *dump = ctx;
+
+	return dump_stacks_are_alike(&dump->stacks, a, b) && !reaches_out(dump, a) &&
+	       !reaches_out(dump, b);
+}
+
 static void dump_damage(void *ctx, const struct store_damage *stretch)
 {
 	struct dump *dump = ctx;
@@ -171,6 +179,8 @@ static int dump_read(struct dump *dump, struct store_source *reader)
 		.selection = selection,
 		.want = dump_want,
 		.window = dump->profile || dump->cells.sum ? dump_window : NULL,
+		.same = dump->profile && !dump_stacks_wants_threads(&dump->stacks) ? dump_same :
+										     NULL,
 		.damage = dump_damage,
 	};
 	int err = store_source__visit(reader, selection->since_unix_ns, selection->until_unix_ns,

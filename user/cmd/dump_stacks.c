@@ -80,22 +80,37 @@ bool dump_stacks_wants_text(const struct dump_stacks *wanted)
 	       dump_stacks_wants_threads(wanted);
 }
 
+static const enum window_label by_labels[DUMP_BY_CNT] = {
+	[DUMP_BY_CONTAINER] = WINDOW_LABEL_CONTAINER, [DUMP_BY_POD] = WINDOW_LABEL_POD,
+	[DUMP_BY_NAMESPACE] = WINDOW_LABEL_NAMESPACE, [DUMP_BY_SERVICE] = WINDOW_LABEL_SERVICE,
+	[DUMP_BY_IMAGE] = WINDOW_LABEL_IMAGE,	      [DUMP_BY_HOST] = WINDOW_LABEL_HOST,
+	[DUMP_BY_COMM] = WINDOW_LABEL_COMM,
+};
+
+bool dump_stacks_are_alike(const struct dump_stacks *wanted, const struct window *a,
+			   const struct window *b)
+{
+	/* A view has other weights, and time that is in no stack. */
+	if (event_is_view(wanted->event) || dump_stacks_wants_threads(wanted) ||
+	    a->event != b->event)
+		return false;
+	for (size_t i = 0; i < wanted->by_cnt; i++) {
+		enum dump_by by = wanted->by[i];
+
+		if (by == DUMP_BY_PID ? a->pid != b->pid :
+					strcmp(window_label(a, by_labels[by]),
+					       window_label(b, by_labels[by])) != 0)
+			return false;
+	}
+	return true;
+}
+
 static const char *label_text(const struct adding *adding, enum dump_by by, char pid[static 16])
 {
-	static const enum window_label labels[DUMP_BY_CNT] = {
-		[DUMP_BY_CONTAINER] = WINDOW_LABEL_CONTAINER,
-		[DUMP_BY_POD] = WINDOW_LABEL_POD,
-		[DUMP_BY_NAMESPACE] = WINDOW_LABEL_NAMESPACE,
-		[DUMP_BY_SERVICE] = WINDOW_LABEL_SERVICE,
-		[DUMP_BY_IMAGE] = WINDOW_LABEL_IMAGE,
-		[DUMP_BY_HOST] = WINDOW_LABEL_HOST,
-		[DUMP_BY_COMM] = WINDOW_LABEL_COMM,
-	};
-
 	if (by == DUMP_BY_THREAD)
 		return adding->thread;
 	if (by != DUMP_BY_PID)
-		return window_label(adding->window, labels[by]);
+		return window_label(adding->window, by_labels[by]);
 	(void)snprintf(pid, 16, "%" PRIu32, adding->window->pid);
 	return pid;
 }

@@ -43,6 +43,10 @@ bool dump_stacks_wants_threads(const struct dump_stacks *wanted);
 /* Are labels_only and the window's counts not enough? */
 bool dump_stacks_wants_text(const struct dump_stacks *wanted);
 
+/* Are these two added in the same way, whatever their stacks? Their texts may then be added as one, with either. */
+bool dump_stacks_are_alike(const struct dump_stacks *wanted, const struct window *a,
+			   const struct window *b);
+
 /*
  * Adds a window's folded text to the profile as it is asked for. Lines that are not stacks are
  * skipped and added to *bad_line_cnt, as is a code of threads that is none. 0 or -ENOMEM.

@@ -138,3 +138,18 @@ void clickhouse_select_samples(const struct clickhouse_select *select, struct st
 	put_samples(select, out);
 	strbuf_puts(out, " ORDER BY ts, service, stream");
 }
+
+void clickhouse_select_sums(const struct clickhouse_select *select, struct strbuf *out)
+{
+	if (select->class_streams)
+		strbuf_printf(
+			out,
+			"SELECT '', transform(stream, %s, %s, toUInt64(%u)) AS class, hash, sum(n)",
+			select->class_streams, select->class_numbers, UINT32_MAX);
+	else
+		strbuf_puts(out, "SELECT service, '', hash, sum(n)");
+	strbuf_puts(out, " FROM jbpf_samples FINAL");
+	put_samples(select, out);
+	strbuf_puts(out, select->class_streams ? " GROUP BY class, hash ORDER BY class" :
+						 " GROUP BY service, hash ORDER BY service");
+}

@@ -20,6 +20,7 @@
 #define CLICKHOUSE_EVENT_FIELDS	 1
 #define CLICKHOUSE_HOUR_FIELDS	 2 /* begin of the hour (Unix s), windows that begin in it */
 #define CLICKHOUSE_STACK_FIELDS	 3 /* service, hash, stack */
+#define CLICKHOUSE_SUM_FIELDS	 4 /* service or class, the other is empty; hash, n */
 #define CLICKHOUSE_SAMPLE_FIELDS 5 /* ts (Unix s), service, stream, hash, n */
 
 /* Which rows. */
@@ -35,6 +36,9 @@ struct clickhouse_select {
 	/* Of stacks and samples: "'a','b'" and "1,2"; NULL = all. */
 	const char *services;
 	const char *streams;
+	/* Of sums: "[1,2]", and the numbers of their classes in that order; NULL = services are the classes. */
+	const char *class_streams;
+	const char *class_numbers;
 };
 
 /* Appends a SELECT. When the first window with samples begins and the last ends, ns; 0 and 0 = there is none. */
@@ -48,5 +52,7 @@ void clickhouse_select_windows(const struct clickhouse_select *select, struct st
 /* Stacks of the hour's samples. */
 void clickhouse_select_stacks(const struct clickhouse_select *select, struct strbuf *out);
 void clickhouse_select_samples(const struct clickhouse_select *select, struct strbuf *out);
+/* The same, as sums over all minutes and streams of a class, or of a service; one behind the other. */
+void clickhouse_select_sums(const struct clickhouse_select *select, struct strbuf *out);
 
 #endif

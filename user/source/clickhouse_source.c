@@ -15,7 +15,9 @@
 #include "user/remote/clickhouse_schema.h"
 #include "user/remote/window_row.h"
 #include "user/source/clickhouse_select.h"
+#include "user/source/window_classes.h"
 #include "user/source/window_texts.h"
+#include "user/util/saturate.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -317,37 +319,213 @@ static void narrow_minutes(struct hour *hour)
 	hour->select.last_unix_s = (uint32_t)(most < last ? most : last);
 }
 
-static int read_samples(struct hour *hour)
+/* Texts of the lists that narrow the hour's questions; `select` borrows them. */
+struct lists {
+	struct strbuf services, streams;
+};
+
+static void lists_release(struct lists *lists)
 {
-	__cleanup_strbuf struct strbuf stacks = STRBUF_INIT, samples = STRBUF_INIT;
-	__cleanup_strbuf struct strbuf services = STRBUF_INIT, streams = STRBUF_INIT;
-	int err = list_values(hour, put_service, &services);
+	strbuf_release(&lists->services);
+	strbuf_release(&lists->streams);
+}
+
+/* What is asked for, and the stacks. */
+static int begin_samples(struct hour *hour, struct lists *lists)
+{
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+	int err = list_values(hour, put_service, &lists->services);
 
 	if (!err)
-		err = list_values(hour, put_stream, &streams);
+		err = list_values(hour, put_stream, &lists->streams);
 	if (err)
 		return err;
 	narrow_minutes(hour);
-	hour->select.services = services.len ? services.data : NULL;
-	hour->select.streams = streams.len ? streams.data : NULL;
+	hour->select.services = lists->services.len ? lists->services.data : NULL;
+	hour->select.streams = lists->streams.len ? lists->streams.data : NULL;
+	if (hour->texts)
+		return 0; /* the stacks are there */
 	hour->texts = window_texts__new();
 	if (!hour->texts)
 		return -ENOMEM;
-	clickhouse_select_stacks(&hour->select, &stacks);
-	clickhouse_select_samples(&hour->select, &samples);
-	err = query(hour->source, &stacks, CLICKHOUSE_STACK_FIELDS, take_stack, hour);
+	clickhouse_select_stacks(&hour->select, &sql);
+	return query(hour->source, &sql, CLICKHOUSE_STACK_FIELDS, take_stack, hour);
+}
+
+static int read_samples(struct hour *hour)
+{
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+	struct lists lists = { STRBUF_INIT, STRBUF_INIT };
+	int err = begin_samples(hour, &lists);
+
+	clickhouse_select_samples(&hour->select, &sql);
 	if (!err)
-		err = query(hour->source, &samples, CLICKHOUSE_SAMPLE_FIELDS, take_samples, hour);
+		err = query(hour->source, &sql, CLICKHOUSE_SAMPLE_FIELDS, take_samples, hour);
 	while (!err && hour->at < hour->cnt)
 		err = hand_out(hour);
+	lists_release(&lists);
 	return err;
+}
+
+/* ---- sums of samples, where windows are the same to the visitor ---- */
+
+struct sum {
+	uint64_t hash;
+	uint64_t samples;
+};
+
+struct sums {
+	struct hour *hour;
+	const struct window_classes *classes;
+	struct sum *items; /* class by class */
+	size_t cnt;
+	size_t cap;
+	size_t begins[WINDOW_CLASSES_MAX]; /* in `items`, of each class */
+	size_t ends[WINDOW_CLASSES_MAX];   /* 0 = it has none */
+	uint64_t found[WINDOW_CLASSES_MAX];
+	bool by_service; /* a service is a class: the server has less to do */
+	bool is_foreign; /* there are samples of no class, or of a stack that is not there */
+};
+
+static bool is_known(const struct sums *sums, size_t class, uint64_t hash)
+{
+	const char *service = window_row_service(window_classes__get(sums->classes, class)->window);
+
+	return window_texts__has(sums->hour->texts, service, strlen(service), hash);
+}
+
+static int take_sum(void *ctx, const struct clickhouse_field *fields)
+{
+	struct sums *sums = ctx;
+	uint64_t class, hash, samples;
+
+	if (clickhouse_field_u64(&fields[2], &hash) || clickhouse_field_u64(&fields[3], &samples) ||
+	    (!sums->by_service && clickhouse_field_u64(&fields[1], &class)))
+		return -EBADMSG;
+	if (sums->by_service)
+		class = window_classes__of_service(sums->classes, fields[0].text);
+	if (class >= window_classes__cnt(sums->classes) || !is_known(sums, class, hash)) {
+		sums->is_foreign = true;
+		return 0;
+	}
+	if (vec_room(sums->items, sums->cnt, sums->cap, 4096))
+		return -ENOMEM;
+	if (!sums->ends[class])
+		sums->begins[class] = sums->cnt;
+	else if (sums->ends[class] != sums->cnt)
+		sums->is_foreign = true; /* they are not in order */
+	sums->items[sums->cnt++] = (struct sum){ hash, samples };
+	sums->ends[class] = sums->cnt;
+	sums->found[class] = add_saturated(sums->found[class], samples);
+	return 0;
+}
+
+/* Has each class the samples that its windows count? Else there is something to tell, window by window. */
+static bool is_whole(const struct sums *sums)
+{
+	for (size_t i = 0; i < window_classes__cnt(sums->classes); i++)
+		if (sums->found[i] != window_classes__get(sums->classes, i)->samples)
+			return false;
+	return !sums->is_foreign;
+}
+
+static int hand_out_class(const struct sums *sums, size_t number)
+{
+	const struct store_visitor *visitor = sums->hour->visitor;
+	struct window window = *window_classes__get(sums->classes, number)->window;
+	const char *service = window_row_service(&window);
+	const struct strbuf *text;
+	uint64_t samples;
+	int err = 0;
+
+	for (size_t i = sums->begins[number]; i < sums->ends[number] && !err; i++)
+		err = window_texts__add_samples(sums->hour->texts, service, strlen(service),
+						sums->items[i].hash, sums->items[i].samples);
+	if (!err)
+		err = window_texts__take(sums->hour->texts, &text, &samples);
+	if (err)
+		return err;
+	window.counts.samples = samples;
+	window.lines = NULL;
+	window.lines_len = 0;
+	return visitor->window(visitor->ctx, &window, strbuf_str(text), text->len);
+}
+
+static int hand_out_sums(const struct sums *sums)
+{
+	const struct hour *hour = sums->hour;
+	int err = 0;
+
+	for (size_t i = 0; i < hour->cnt && !err; i++) {
+		const struct window *window = &hour->kept[i].row.window;
+
+		if (window->lines_len)
+			err = hour->visitor->window(hour->visitor->ctx, window, "", 0);
+	}
+	for (size_t i = 0; i < window_classes__cnt(sums->classes) && !err; i++)
+		err = hand_out_class(sums, i);
+	return err;
+}
+
+static int sum_classes(struct hour *hour, const struct window_classes *classes, bool *is_done)
+{
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT, streams = STRBUF_INIT,
+				       numbers = STRBUF_INIT;
+	struct sums *sums = calloc(1, sizeof(*sums));
+	struct lists lists = { STRBUF_INIT, STRBUF_INIT };
+	int err = sums ? begin_samples(hour, &lists) : -ENOMEM;
+
+	if (sums)
+		sums->by_service = window_classes__are_services(classes);
+	if (!err && !sums->by_service)
+		window_classes__put_streams(classes, &streams, &numbers);
+	if (!err)
+		err = strbuf_error(&streams) ? strbuf_error(&streams) : strbuf_error(&numbers);
+	if (!err && streams.len < LIST_MAX_BYTES) {
+		sums->hour = hour;
+		sums->classes = classes;
+		hour->select.class_streams = streams.data;
+		hour->select.class_numbers = numbers.data;
+		clickhouse_select_sums(&hour->select, &sql);
+		err = query(hour->source, &sql, CLICKHOUSE_SUM_FIELDS, take_sum, sums);
+		*is_done = !err && is_whole(sums);
+	}
+	if (*is_done)
+		err = hand_out_sums(sums);
+	if (sums)
+		free(sums->items);
+	free(sums);
+	lists_release(&lists);
+	return err;
+}
+
+/* Unless *is_done, nothing was handed out. */
+static int read_sums(struct hour *hour, bool *is_done)
+{
+	struct window_classes *classes;
+	int err = 0;
+
+	if (!hour->visitor->same)
+		return 0;
+	classes = window_classes__new(hour->visitor);
+	if (!classes)
+		return -ENOMEM;
+	for (size_t i = 0; i < hour->cnt && !err; i++)
+		err = window_classes__add(classes, &hour->kept[i].row);
+	if (!err)
+		err = sum_classes(hour, classes, is_done);
+	window_classes__free(classes);
+	return err == -ENOTSUP ? 0 : err;
 }
 
 static int visit_hour(struct hour *hour, uint64_t expected)
 {
 	int err = read_windows(hour, expected);
+	bool is_done = false;
 
 	if (!err && hour->cnt)
+		err = read_sums(hour, &is_done);
+	if (!err && hour->cnt && !is_done)
 		err = read_samples(hour);
 	for (size_t i = 0; i < hour->cnt; i++)
 		free(hour->kept[i].bytes);

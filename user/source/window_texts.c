@@ -86,6 +86,13 @@ int window_texts__add_stack(struct window_texts *texts, const char *service, siz
 	return 0;
 }
 
+bool window_texts__has(struct window_texts *texts, const char *service, size_t service_len,
+		       uint64_t hash)
+{
+	return !make_key(texts, service, service_len, hash) &&
+	       strtab__find(texts->keys, texts->key.data, texts->key.len) != STRTAB_NONE;
+}
+
 int window_texts__add_samples(struct window_texts *texts, const char *service, size_t service_len,
 			      uint64_t hash, uint64_t samples)
 {

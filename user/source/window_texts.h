@@ -6,6 +6,7 @@
 #ifndef JBPF_SOURCE_WINDOW_TEXTS_H
 #define JBPF_SOURCE_WINDOW_TEXTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,9 @@ void window_texts__free(struct window_texts *texts); /* NULL is fine */
 __must_check int window_texts__add_stack(struct window_texts *texts, const char *service,
 					 size_t service_len, uint64_t hash, const char *stack,
 					 size_t len);
+/* Is it there? */
+bool window_texts__has(struct window_texts *texts, const char *service, size_t service_len,
+		       uint64_t hash);
 /* Samples of the window that is begun. 0, -ENOENT: there is no such stack, -ENOMEM. */
 __must_check int window_texts__add_samples(struct window_texts *texts, const char *service,
 					   size_t service_len, uint64_t hash, uint64_t samples);

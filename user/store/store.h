@@ -228,6 +228,11 @@ struct store_visitor {
 	 * want() may have been asked about the next few windows by then: texts are decoded ahead.
 	 */
 	int (*window)(void *ctx, const struct window *window, const char *text, size_t len);
+	/*
+	 * May the stacks of these two, both wanted, come as one text with either of them? A source for which that is
+	 * less work asks; their lines then come with windows without text. NULL = never.
+	 */
+	bool (*same)(void *ctx, const struct window *a, const struct window *b);
 	/* A damaged stretch was skipped. NULL = ignore. */
 	void (*damage)(void *ctx, const struct store_damage *damage);
 };
