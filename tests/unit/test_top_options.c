@@ -77,6 +77,8 @@ static void what_does_not_go_together_is_refused_with_the_reason(void **state)
 		{ "--event nothing", "nothing" },
 		{ "--rows many", "many" },
 		{ "stray", "stray" },
+		{ "--from clickhouse://h/d", "use jbpf web --from URL" },
+		{ "--from=clickhouse://h/d --once", "use jbpf web --from URL" },
 	};
 	struct top_options options;
 	char why[256];

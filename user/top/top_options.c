@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define DEFAULT_ROWS 50
 
@@ -66,6 +67,16 @@ static bool has_selection(const struct option_walk *walk)
 	return false;
 }
 
+/* People try it: dump, diff and web have it. */
+static bool asks_a_server(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--from") == 0 || strncmp(argv[i], "--from=", 7) == 0)
+			return true;
+	}
+	return false;
+}
+
 int top_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct top_options *out,
 		      char *why, size_t why_len)
 {
@@ -81,11 +92,17 @@ int top_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct top_op
 		.why = why,
 		.why_len = why_len,
 	};
-	int err = options_walk_all(&walk, argc, argv);
-	bool has_since = options_given(&walk, "since");
+	bool has_since;
+	int err;
 
+	if (asks_a_server(argc, argv))
+		return options_refuse(
+			&walk,
+			"--from: jbpf top shows what runs now, and a server is minutes behind; use jbpf web --from URL, or jbpf dump --from URL --since 15m --format top --by container");
+	err = options_walk_all(&walk, argc, argv);
 	if (err)
 		return err;
+	has_since = options_given(&walk, "since");
 	if (options.samples && options_given(&walk, "store"))
 		return options_refuse(&walk,
 				      "--sample does not go with --store: it samples instead "
