@@ -284,6 +284,22 @@ static void a_jvm_may_start_within_its_first_window(void **state)
 	json_decref(json);
 }
 
+static void processes_of_two_hosts_that_are_alike_are_two(void **state)
+{
+	struct window one = jvm(20, 1, 5, "shop:1"), other = one;
+
+	(void)state;
+	one.labels[WINDOW_LABEL_HOST] = "a";
+	other.labels[WINDOW_LABEL_HOST] = "b";
+	begin(EVENT_CPU, WINDOW_LABEL_CONTAINER);
+	add(one);
+	add(other);
+	add(one);
+	end();
+	assert_int_equal(json_integer_value(json_object_get(json, "start_count")), 2);
+	json_decref(json);
+}
+
 /* Two services in one series: that they have different images is no new image of either. */
 static void images_are_those_of_a_service_whatever_is_one_series(void **state)
 {
@@ -328,6 +344,7 @@ int main(void)
 		cmocka_unit_test(of_wall_waiting_for_a_cpu_counts_and_of_off_cpu_it_does_not),
 		cmocka_unit_test(starts_of_jvms_are_told_once_those_with_a_new_image_first),
 		cmocka_unit_test(a_jvm_may_start_within_its_first_window),
+		cmocka_unit_test(processes_of_two_hosts_that_are_alike_are_two),
 		cmocka_unit_test(images_are_those_of_a_service_whatever_is_one_series),
 		cmocka_unit_test(steps_are_round_and_not_too_many),
 	};

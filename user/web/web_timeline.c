@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "user/output/json_writer.h"
 #include "user/util/cleanup.h"
@@ -51,10 +52,11 @@ struct web_timeline {
 	uint64_t recorded_until_ns; /* 0 = not known */
 };
 
-/* The process's life, without padding. */
+/* The process's life, without padding. Of a fleet, hosts may begin alike. */
 struct process_key {
 	uint64_t process_start_ns;
 	uint64_t pid;
+	uint64_t host; /* hash of its name */
 };
 
 uint64_t web_timeline_step(uint64_t range_ns)
@@ -209,7 +211,9 @@ static uint64_t started_at(const struct window *window)
 
 static int note_start(struct web_timeline *timeline, const struct window *window, uint32_t group_id)
 {
-	const struct process_key key = { window->process_start_ns, window->pid };
+	const char *host = window_label(window, WINDOW_LABEL_HOST);
+	const struct process_key key = { window->process_start_ns, window->pid,
+					 XXH3_64bits(host, strlen(host)) };
 	const char *service = window_label(window, WINDOW_LABEL_SERVICE);
 	const char *image = window_label(window, WINDOW_LABEL_IMAGE);
 	struct start start = { .unix_ns = started_at(window), .group = group_id };
