@@ -229,3 +229,19 @@ def test_it_ends_when_the_process_that_reaches_the_server_has_ended(url, tmp_pat
     os.kill(engine, signal.SIGKILL)
     assert web.process.wait(timeout=30 * PATIENCE) == 1
     assert "the process that reaches the server has ended" in web.errors.read_text()
+
+
+# ---- in a browser -------------------------------------------------------------------------------
+
+def test_the_page_names_the_server_and_how_to_ask_it(browser, web, server):
+    from test_web_page import Page  # selenium need not be there for the other tests
+    page = Page(browser, web)
+    page.open(f"range={START}..{START + 4200}&by=host")
+    assert browser.text("host") == f"127.0.0.1:{server.port}/profiles"
+    command = browser.js("return document.getElementById('command').value")
+    assert f"--from 'clickhouse://reader@127.0.0.1:{server.port}/profiles?tls=off&password_file=FILE'" in command
+    assert "alpha" in browser.text("legend"), "the list of hosts"
+    assert browser.js("return document.querySelector('#picture iframe') !== null") and not browser.text("message")
+    browser.press("live")
+    browser.wait(lambda: browser.text("age").startswith("Only what hosts have sent is shown, some minutes after it was."))
+    assert not browser.console()
