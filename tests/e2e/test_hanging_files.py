@@ -113,8 +113,8 @@ def test_file_server_that_hangs_when_its_file_is_closed_holds_up_whoever_opens_i
     wait_until(lambda: profiler.has("--pid", newcomer) and
                profiler.dump("--pid", newcomer).with_frame("real_caller") >= 15, 60,
                f"one that came later has names; log: {profiler.log()}")
-    assert "the process that names" not in profiler.log(), profiler.log()
-    assert "cannot be parsed" not in profiler.log(), profiler.log()
+    # Of these: on a busy host another program may keep its reader waiting, or be read too slowly.
+    assert not re.search(r"the process that names .*\(program\)|/hang/program' .*cannot be parsed", profiler.log()), profiler.log()
     containers.end()  # with its server what hangs ends
     assert profiler.stop() == 0, profiler.log()
 
