@@ -96,9 +96,10 @@ def fleet(engine, tmp_path_factory, long_tests_too):
     daemon.wrapped_pids = containers["wrapped"].pids("java")
     daemon.running = {name for name, container in containers.items()
                       if name != "dies" and container.running()}
-    daemon.exit_code = daemon.stop()
-    # Of the last minute: later that is a piece of it, down to the last window, in which not each JVM has run.
+    # Of the last minute: later that is a piece of it, down to the last window, in which not each JVM has run. And one that
+    # ends gives up naming that after a while: of what it gave up nothing else is known.
     daemon.said, daemon.said_json = daemon.status(), daemon.status("--json")
+    daemon.exit_code = daemon.stop()
     daemon.containers, daemon.logs = containers, {name: containers[name].logs() for name in daemon.running}
     engine.remove_all()  # what follows would run beside nine JVMs
     return daemon
@@ -175,7 +176,9 @@ def test_two_jvms_of_one_container_keep_their_own_names(fleet):
     assert not any(name.startswith("Syscalls.") for name in shares.names()), shares
     assert not any(name.startswith("Shares.") for name in syscalls.names()), syscalls
     both = fleet.dump("--container", fleet.containers["pair"].name)
-    assert both.total >= shares.total + syscalls.total
+    # Of what nobody named in time it is not known, either, which container it was in.
+    for frame, own in (("Shares.seventy", shares), ("Syscalls.readPieces", syscalls)):
+        assert both.with_frame(frame) == own.with_frame(frame)
 
 
 @pytest.mark.live

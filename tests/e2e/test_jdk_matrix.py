@@ -95,8 +95,9 @@ class Scene:
                               since=begin)
         wait_until(lambda: shows_mixed(profiler.dump("--pid", self.pids["mixed"], since=begin)), 300,
                    f"each of {MIXED} has samples, and so have compiled and inlined methods")
-        assert profiler.stop() == 0, profiler.log()
+        # While it runs: one that ends gives up naming its last window after a while, and of that nothing else is known.
         self.status = profiler.status_json()
+        assert profiler.stop() == 0, profiler.log()
         self.folded = {name: profiler.dump("--pid", pid, since=begin) for name, pid in self.pids.items()}
 
     def look_at_containers(self):
