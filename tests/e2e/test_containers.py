@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.neighbours import is_removed
 from harness.programs import BIN, BUILD, IMAGE, PATIENCE, run, wait_until
 
 CONTAINER_OF = BUILD / "tests" / "tools" / "container_of"
@@ -193,8 +194,7 @@ def given_cgroup():
     yield given
     for inner in [*given.iterdir(), given]:
         if inner.is_dir():
-            wait_until(lambda: not (inner / "cgroup.procs").read_text(), 20, f"{inner} is empty")
-            inner.rmdir()
+            wait_until(lambda: is_removed(inner), 20, f"{inner} is empty")
 
 
 @pytest.mark.live
