@@ -78,8 +78,10 @@ class Run:
             (app / name).touch()
         wait_until(lambda: not self.count_unloads(pid), (seconds or 0) + 60, "the JVM ends by itself")
         assert self.daemon.stop() == 0, self.daemon.log()
-        self.log = self.container.logs()
         self.exit_code = self.container.exit_code
+        if self.exit_code == 0:
+            wait_until(lambda: "DONE" in self.container.logs(), 30, "the engine has its last words")
+        self.log = self.container.logs()
         self.container.remove()
         self.folded = self.daemon.dump("--pid", pid)
         # Before its exec the process was runc's.
