@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """System calls in the place of a process that runs: see take_over.c. What an attacker could do who runs
 code of his own in it, without any."""
+import contextlib
 import errno
 import platform
 import re
@@ -42,6 +43,14 @@ class Gone(Exception):
     """The process has ended, and not for what was asked of it: its jbpfd did that, or it had nothing to do any more."""
 
 
+@contextlib.contextmanager
+def gone_if_missing():
+    try:
+        yield
+    except (FileNotFoundError, ProcessLookupError) as error:
+        raise Gone(str(error)) from None
+
+
 def is_denied(result):
     return result == KILLED or -result in DENIALS
 
@@ -54,7 +63,8 @@ class TakenOver:
         """Of thread `pid`, or, with `until`, of its next child once that came back from this system call."""
         self.numbers = call_numbers()
         which = ["child", str(pid)] if until else ["thread", str(pid)]
-        self.address = call_address(pid)
+        with gone_if_missing():
+            self.address = call_address(pid)
         self.helper = subprocess.Popen([AIDS / "take_over", *which, hex(self.address),
                                         *([str(self.numbers[until])] if until else [])],
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -65,7 +75,7 @@ class TakenOver:
     def answer(self):
         line = self.helper.stdout.readline().rstrip("\n")
         said = "" if line else self.helper.stderr.read()
-        if line == ENDED or "attaching: No such process" in said or "it has ended" in said:
+        if line == ENDED or "No such process" in said or "it has ended" in said:
             self.is_gone = True
             raise Gone(said)
         assert line, said
@@ -75,7 +85,8 @@ class TakenOver:
         word, pid = self.answer().split()
         assert word == "ready"
         self.pid = int(pid)
-        self.memory = open(f"/proc/{self.pid}/mem", "r+b", buffering=0)
+        with gone_if_missing():
+            self.memory = open(f"/proc/{self.pid}/mem", "r+b", buffering=0)
         self.scratch = self.plain_call("mmap", 0, SCRATCH_BYTES, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0)
         assert self.scratch > 0, f"no memory for arguments in process {self.pid}: {self.scratch}"
         self.used = 0
@@ -87,7 +98,7 @@ class TakenOver:
                 self.plain_call("munmap", self.scratch, SCRATCH_BYTES)
             self.memory.close()
         self.helper.stdin.close()
-        assert self.helper.wait(60) == 0, self.helper.stderr.read()
+        assert self.helper.wait(60) == 0 or self.is_gone, self.helper.stderr.read()
         self.helper.stdout.close()
         self.helper.stderr.close()
 
