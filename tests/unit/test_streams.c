@@ -78,6 +78,39 @@ static void streams_add_up_one_life_and_keep_its_last_state(void **state)
 	streams_release(&streams);
 }
 
+static void a_window_that_nobody_named_takes_nothing_away_of_what_is_known(void **state)
+{
+	struct streams streams = { 0 };
+	struct window window = java;
+
+	(void)state;
+	assert_int_equal(streams_add(&streams, &window), 0);
+	window.start_unix_ns += 10 * S;
+	memset(window.labels, 0, sizeof(window.labels));
+	window.labels[WINDOW_LABEL_COMM] = "java";
+	window.labels[WINDOW_LABEL_OVER_BUDGET] = "it could not be named in time";
+	window.jit_source = JIT_SOURCE_NONE;
+	assert_int_equal(streams_add(&streams, &window), 0);
+
+	assert_int_equal(streams.cnt, 1);
+	assert_int_equal(streams.items[0].counts.samples, 200);
+	assert_int_equal(streams.items[0].last_unix_ns, window_end_unix_ns(&window));
+	assert_int_equal(streams.items[0].latest.jit_source, JIT_SOURCE_ATTACH);
+	assert_string_equal(window_label(&streams.items[0].latest, WINDOW_LABEL_CONTAINER),
+			    "shop-1");
+	assert_string_equal(window_label(&streams.items[0].latest, WINDOW_LABEL_OVER_BUDGET),
+			    "it could not be named in time");
+	/* The next that is named says what is so. */
+	window = java;
+	window.start_unix_ns += 20 * S;
+	window.labels[WINDOW_LABEL_CONTAINER] = "shop-2";
+	assert_int_equal(streams_add(&streams, &window), 0);
+	assert_string_equal(window_label(&streams.items[0].latest, WINDOW_LABEL_CONTAINER),
+			    "shop-2");
+	assert_string_equal(window_label(&streams.items[0].latest, WINDOW_LABEL_OVER_BUDGET), "");
+	streams_release(&streams);
+}
+
 static void streams_tell_lives_apart(void **state)
 {
 	struct streams streams = { 0 };
@@ -425,6 +458,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(streams_add_up_one_life_and_keep_its_last_state),
+		cmocka_unit_test(a_window_that_nobody_named_takes_nothing_away_of_what_is_known),
 		cmocka_unit_test(streams_tell_lives_apart),
 		cmocka_unit_test(streams_keep_host_records_apart),
 		cmocka_unit_test(streams_grow_and_sort),

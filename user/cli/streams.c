@@ -130,6 +130,24 @@ static void add_counts(struct stream *stream, const struct window *window)
 	window_counts_add(&stream->counts, &window->counts);
 }
 
+/* Of a process that nobody looked at in time its name alone is known: see window_queue.c. */
+static bool was_looked_at(const struct window *window)
+{
+	return *window_label(window, WINDOW_LABEL_EXE) ||
+	       *window_label(window, WINDOW_LABEL_CGROUP) ||
+	       *window_label(window, WINDOW_LABEL_CONTAINER);
+}
+
+/* What was known of the process before stays, but for why the last window was not named. */
+static void set_latest(struct stream *stream, const struct window *latest)
+{
+	const char *why = latest->labels[WINDOW_LABEL_OVER_BUDGET];
+
+	if (was_looked_at(latest) || !was_looked_at(&stream->latest))
+		stream->latest = *latest;
+	stream->latest.labels[WINDOW_LABEL_OVER_BUDGET] = why;
+}
+
 int streams_add(struct streams *streams, const struct window *window)
 {
 	struct stream_key key = {
@@ -161,7 +179,7 @@ int streams_add(struct streams *streams, const struct window *window)
 	add_counts(stream, window);
 	if (window_end_unix_ns(window) >= stream->last_unix_ns) {
 		stream->last_unix_ns = window_end_unix_ns(window);
-		stream->latest = latest;
+		set_latest(stream, &latest);
 	}
 	return 0;
 }

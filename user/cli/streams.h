@@ -18,7 +18,7 @@ struct stream {
 	uint64_t first_unix_ns; /* start of its first window */
 	uint64_t last_unix_ns;	/* end of its last */
 	struct window_counts counts;
-	struct window latest; /* the last window; its labels live as long as the streams */
+	struct window latest; /* the last that was named; its labels live as long as the streams */
 };
 
 /* Zero-initialise; end with streams_release(). */
