@@ -69,17 +69,18 @@ def process_status(pid):
 
 
 def statuses_of_all(pid):
-    """Of a daemon and the processes below it, by their names."""
+    """Of a daemon and the processes below it, by their names. Who was just forked has his maker's for a moment, so that
+    the oldest of a name is the one."""
     statuses = {}
     waiting = [pid]
     while waiting:
-        pid = waiting.pop()
+        pid = waiting.pop(0)
         try:
             status = process_status(pid)
             children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
         except OSError:
             continue  # it has ended
-        statuses[status["Name"]] = status
+        statuses.setdefault(status["Name"], status)
         waiting += map(int, children.split())
     return statuses
 
