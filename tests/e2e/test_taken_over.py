@@ -631,7 +631,7 @@ def step_in_helper(field, name, step):
         """One, unless it ended before."""
         pid = helper_of(field, name)
         if pid:
-            with contextlib.suppress(Gone), TakenOver(pid) as it:
+            with contextlib.suppress(Gone, FileNotFoundError, ProcessLookupError), TakenOver(pid) as it:
                 return [it.try_step(lambda held: STEPS[step](held, field))]
         return []
     return wait_until(results, 60, f"there is a {name}")[0]
