@@ -7,6 +7,7 @@ import ctypes
 import errno
 import os
 import re
+import select
 import shutil
 import signal
 import socket
@@ -664,6 +665,8 @@ def test_the_child_that_merges_hours_has_no_next_step(uid):
     try:
         field.daemon.wait_ready(120)
         child = TakenOver(field.daemon.process.pid, until="landlock_restrict_self")
+        # It begins five seconds after the daemon, and again behind the next hour.
+        wait_until(lambda: select.select([child.helper.stdout], [], [], 0)[0], 60, "it begins after it was waited for")
         assert set(attack(field, child)) == set(MERGER), field.daemon.log()
     finally:
         stop_daemon(field)
