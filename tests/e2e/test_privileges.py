@@ -461,6 +461,8 @@ def test_record_writes_where_root_may_though_it_gave_up_root(tmp_path, spinner):
             recorder.send_signal(signal.SIGINT)
             _, said = recorder.communicate(timeout=120)
         assert int(status["CapEff"], 16) & ~bits(NAMING | {"BPF"}) == 0, status
+        if recorder.returncode == 3:
+            return False  # what runs while it reads files, before it begins, is no part of it
         assert recorder.returncode == 0, said
         return "burn_seventy" in (home / "out").read_text()
     wait_until(is_named, 60, "the program is recorded by name")
