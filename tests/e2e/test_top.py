@@ -64,6 +64,11 @@ def in_list(container):
     return lambda text: line_of(text, container.name)
 
 
+def is_busy(row):
+    """Of a busy host a container may get too little CPU in two seconds to be sampled."""
+    return float(row.split()[0]) > 0
+
+
 def ended(top, code=0):
     assert top.wait_end() == code
     assert top.is_restored(), top.output[-300:]
@@ -74,11 +79,11 @@ def ended(top, code=0):
 @pytest.mark.live
 def test_containers_stand_with_their_cores_and_enter_shows_the_hot_method(recording, container, terminal):
     top = terminal("--store", recording.store, columns=150)
-    text = top.wait(in_list(container), "the container is in the list")
+    text = top.wait(lambda text: any(map(is_busy, line_of(text, container.name))), "the container is in the list")
     assert re.search(r"cpu: [\d.]+ of \d+ cores? \(.*\)  \d+ s until \d\d:\d\d:\d\d UTC", text.split("\n")[0]), text
     assert f"store {recording.store}"[:20] in text.split("\n")[0], text
     row, = line_of(text, container.name)
-    assert float(row.split()[0]) > 0 and "17.0" in row, row
+    assert "17.0" in row, row
     # Other containers of the host may do more.
     top.press("/", container.name, "Enter")
     top.wait(lambda text: container.name in first_name(text), "the container is the first that passes the filter")
@@ -104,8 +109,8 @@ def test_a_selector_that_fits_one_container_begins_inside(recording, container, 
     top = terminal("--store", recording.store, "--container", container.name)
     top.wait(lambda text: HOT in first_name(text), "the hottest method is the first")
     top.press("Esc")
-    text = top.wait(in_list(container), "the list")
-    assert len([line for line in text.split("\n")[HEAD_LINES:-1] if line]) == 1, text
+    top.wait(lambda text: [container.name in line for line in text.split("\n")[HEAD_LINES:-1] if line] == [True],
+             "the list has it alone")
     top.press("q")
     ended(top)
 
@@ -144,8 +149,8 @@ def test_pause_keeps_the_screen_and_the_event_switches(recording, container, ter
     top = terminal("--store", recording.store, columns=150)
     top.wait(in_list(container), "the list")
     top.press("p")
-    text = top.wait(lambda text: text.startswith("PAUSED"), "it pauses")
-    shown = re.search(r"until (\S+)", text).group(1)
+    top.wait(lambda text: text.startswith("PAUSED"), "it pauses")
+    shown = re.search(r"until (\S+)", top.text()).group(1)
     began = recording.stored_until()
     wait_until(lambda: recording.windows()[-1][0] >= began, 60, lambda: f"another window; log: {recording.log()}")
     time.sleep(1.5)  # by construction: what must not change may be looked at at any time; this is a look at the store
@@ -180,14 +185,17 @@ def test_control_c_ends_it(recording, container, terminal):
 
 @pytest.mark.live
 def test_once_is_plain_text_without_a_terminal(recording, container):
-    for options in ([], ["--once"]):  # a pipe is no terminal
+    def has_row(options):
         result = jbpf("top", "--store", recording.store, *options, "--rows", "0", env=dict(os.environ, TERM="screen-256color"))
         assert result.returncode == 0, result.stderr
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", result.stdout), result.stdout
         head, table = result.stdout.split("\n\n")
         titles, *rows = table.split("\n")
         assert head.startswith("cpu: ") and titles.split()[:2] == ["CORES", "HOST%"], result.stdout
-        assert [row for row in rows if container.name in row and HOT in row], result.stdout
+        # Of few samples, on a busy host, another method may be the hottest.
+        return [row for row in rows if container.name in row and HOT in row]
+    for options in ([], ["--once"]):  # a pipe is no terminal
+        wait_until(lambda options=options: has_row(options), 60, "the container and its hottest method are in the table")
 
 
 @pytest.mark.live
