@@ -120,7 +120,7 @@ def test_record_tells_threads_of_a_pool_apart_when_it_is_asked_to(pools, tmp_pat
     for seconds in (3, 9, 27):
         result = run(BIN / "jbpf", "record", "-p", container.pid, "--threads", "-d", f"{seconds}s", "-o", "-",
                      "--format", "folded", timeout=90)
-        assert result.returncode == 0, result.stderr
+        assert result.returncode in (0, 3), result.stderr  # 3: nothing was sampled
         threads = by_thread(Folded(result.stdout))
         # All are there, and the JVM's tables were read while they were sampled.
         if {"pool-1-thread-1", "pool-1-thread-2", "pool-1-thread-3", "pool-2-thread-1", WORKER} <= set(threads) and \
@@ -141,7 +141,7 @@ def test_a_program_that_renames_its_threads_without_end_is_bounded(tmp_path):
         for seconds in (4, 12, 36):
             result = run(BIN / "jbpf", "record", "-p", program.pid, "--frequency", 999, "--by", "thread", "-d", f"{seconds}s",
                          "-o", "-", "--format", "folded", timeout=90)
-            assert result.returncode == 0, result.stderr
+            assert result.returncode in (0, 3), result.stderr  # 3: nothing was sampled
             threads = by_thread(Folded(result.stdout))
             if "[other threads]" in threads:
                 break
