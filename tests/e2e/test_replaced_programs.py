@@ -32,12 +32,15 @@ def test_a_jvm_whose_libraries_were_replaced_is_named(engine, daemon):
     assert int(maps.stdout) > 0, maps
     profiler = daemon("--pid", pid, window="1s").start().wait_ready()
     begin = profiler.wait_met([pid])
-    profiler.wait_samples({pid: 2 * ENOUGH}, since=begin)
-    folded = profiler.dump("--pid", pid, since=begin)
-    named = folded.samples(lambda frames: "Shares.seventy" in java_frames(frames) or "Shares.thirty" in java_frames(frames))
-    assert named >= ENOUGH, folded
-    # Functions of the library that has no path any more.
-    assert folded.samples(lambda frames: "JavaCalls::call_helper" in frames) >= ENOUGH, folded
+    profiler.wait_samples({pid: 1}, since=begin)
+
+    def named_since():
+        folded = profiler.dump("--pid", pid, since=begin)
+        named = folded.samples(lambda frames: not {"Shares.seventy", "Shares.thirty"}.isdisjoint(java_frames(frames)))
+        # Functions of the library that has no path any more.
+        in_library = folded.samples(lambda frames: "JavaCalls::call_helper" in frames)
+        return folded if min(named, in_library) >= ENOUGH else None
+    folded = wait_until(named_since, 120, lambda: f"both are named: {profiler.dump('--pid', pid, since=begin)}")
     assert not folded.with_frame("[libjvm.so]"), folded
     assert profiler.status_json()[pid]["jit_source"] == "vmstructs"
 
