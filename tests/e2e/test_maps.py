@@ -145,8 +145,8 @@ def test_every_jvm_of_the_host_gets_one(jvm, folder):
     def has_one():
         """Others may be hostile, and hold up whoever reads them."""
         result = jbpf("maps", "-d", folder)
-        assert result.returncode == 0, result.stdout + result.stderr
-        return row_of(result, jvm.pid)[3] == f"{folder}/perf-{jvm.pid}.map" and SHARES <= names_in(folder / f"perf-{jvm.pid}.map")
+        path = folder / f"perf-{jvm.pid}.map"
+        return result.returncode == 0 and row_of(result, jvm.pid)[3] == str(path) and SHARES <= names_in(path)
     wait_until(has_one, 60, "it has one")
 
 
