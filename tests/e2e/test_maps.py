@@ -321,7 +321,7 @@ def test_no_such_jvm_is_exit_3(folder):
 @pytest.mark.live
 def test_jvm_that_dies_meanwhile_leaves_a_whole_map_or_none(engine, folder):
     for delay in (0, 0.01, 0.02, 0.05):
-        container = engine.start_ready("maps-dying", java("Shares", 600, 20), "TRUTH")
+        container = engine.start_ready(f"maps-dying-{delay}", java("Shares", 600, 20), "TRUTH")
         pid = container.pid
         process = subprocess.Popen([str(BIN / "jbpf-maps"), "-p", str(pid), "-d", str(folder)],
                                    text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
