@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.neighbours import Cgroup
+from harness.processes import children_of
 from harness.programs import AIDS, Lacking, wait_cpu, wait_until
 
 pytestmark = pytest.mark.live
@@ -34,10 +35,10 @@ def status_of(pid):
 def parsers_of(daemon):
     """Pids of the parser processes of a daemon, without those that have ended: children of its launcher."""
     found = []
-    launchers = Path(f"/proc/{daemon.process.pid}/task/{daemon.process.pid}/children").read_text().split()
+    launchers = children_of(daemon.process.pid)
     for pid in filter(str.isdigit, os.listdir("/proc")):
         status = status_of(pid)
-        if (status.get("Name") == "jbpfd-parser" and status["PPid"] in launchers
+        if (status.get("Name") == "jbpfd-parser" and int(status["PPid"]) in launchers
                 and not status["State"].startswith("Z")):
             found.append(int(pid))
     return found

@@ -18,6 +18,7 @@ import pytest
 
 from harness.containers import java
 from harness.daemon import CLOCK_SLACK, Daemon
+from harness.processes import children_of
 from harness.programs import AIDS, BIN, BUILD, TOP, Lacking, cpu_seconds, jbpf, lines_of, run, wait_cpu, wait_until
 
 USER = 12345
@@ -77,11 +78,10 @@ def statuses_of_all(pid):
         pid = waiting.pop(0)
         try:
             status = process_status(pid)
-            children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
         except OSError:
             continue  # it has ended
         statuses.setdefault(status["Name"], status)
-        waiting += map(int, children.split())
+        waiting += children_of(pid)
     return statuses
 
 

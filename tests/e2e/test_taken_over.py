@@ -22,6 +22,7 @@ import pytest
 from harness.containers import java
 from harness.daemon import Daemon
 from harness.hostile import SANITIZED
+from harness.processes import children_of
 from harness.programs import AIDS, age_seconds, comm_of, wait_until
 from harness.taken_over import KILLED, Gone, TakenOver, call_address, is_denied
 from test_attach import ANSWER_MS, TOOL, TOO_YOUNG
@@ -456,9 +457,9 @@ class Field:
             pid = waiting.pop(0)
             try:
                 found.setdefault(comm_of(pid), pid)
-                waiting += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
             except OSError:
                 continue  # it has ended
+            waiting += children_of(pid)
         return found
 
     def brothers(self, pid):
