@@ -125,7 +125,9 @@ class Browser:
             "return [...counts];"))
 
     def console(self):
-        return [entry["message"] for entry in self.driver.get_log("browser")]
+        """But for what Chromium says of its own pages: of the new tab, before the first page is there."""
+        said = [entry["message"] for entry in self.driver.get_log("browser")]
+        return [message for message in said if not message.startswith("chrome://")]
 
     def requests(self):
         """Addresses asked for, but for the document's own and data: ones."""
