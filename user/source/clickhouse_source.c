@@ -383,13 +383,27 @@ struct sums {
 	size_t begins[WINDOW_CLASSES_MAX]; /* in `items`, of each class */
 	size_t ends[WINDOW_CLASSES_MAX];   /* 0 = it has none */
 	uint64_t found[WINDOW_CLASSES_MAX];
+	size_t last;	 /* class of the last row */
 	bool by_service; /* a service is a class: the server has less to do */
 	bool is_foreign; /* there are samples of no class, or of a stack that is not there */
 };
 
+static const char *service_of(const struct sums *sums, size_t class)
+{
+	return window_row_service(window_classes__get(sums->classes, class)->window);
+}
+
+/* Rows of a service follow each other: of each but the first the class is that of the row before. */
+static size_t class_of_service(const struct sums *sums, const char *service)
+{
+	return strcmp(service_of(sums, sums->last), service) == 0 ?
+		       sums->last :
+		       window_classes__of_service(sums->classes, service);
+}
+
 static bool is_known(const struct sums *sums, size_t class, uint64_t hash)
 {
-	const char *service = window_row_service(window_classes__get(sums->classes, class)->window);
+	const char *service = service_of(sums, class);
 
 	return window_texts__has(sums->hour->texts, service, strlen(service), hash);
 }
@@ -403,13 +417,14 @@ static int take_sum(void *ctx, const struct clickhouse_field *fields)
 	    (!sums->by_service && clickhouse_field_u64(&fields[1], &class)))
 		return -EBADMSG;
 	if (sums->by_service)
-		class = window_classes__of_service(sums->classes, fields[0].text);
+		class = class_of_service(sums, fields[0].text);
 	if (class >= window_classes__cnt(sums->classes) || !is_known(sums, class, hash)) {
 		sums->is_foreign = true;
 		return 0;
 	}
 	if (vec_room(sums->items, sums->cnt, sums->cap, 4096))
 		return -ENOMEM;
+	sums->last = class;
 	if (!sums->ends[class])
 		sums->begins[class] = sums->cnt;
 	else if (sums->ends[class] != sums->cnt)
