@@ -285,26 +285,25 @@ __noinline int walk_window_jvm(struct bpf_perf_event_data *ctx)
 	return state ? window_follow(state, true, false) : WALK_DONE;
 }
 
-/* A window that is not the last holds one frame at least. */
+/* A round of either; a window that is not the last holds one frame at least. */
 __noinline int walk_windows(struct bpf_perf_event_data *ctx)
 {
+	struct scratch *state;
+	bool is_jvm;
+
+	asm volatile("" ::"r"(ctx));
+	state = scratch_get();
+	if (!state)
+		return WALK_DONE;
+	is_jvm = state->code.interpreter_len;
 	for (int i = 0; i < WALK_ROUND; i++) {
-		if (walk_window(ctx))
+		if (is_jvm ? walk_window_jvm(ctx) : walk_window(ctx))
 			return WALK_DONE;
 	}
 	return WALK_MORE;
 }
 
-__noinline int walk_windows_jvm(struct bpf_perf_event_data *ctx)
-{
-	for (int i = 0; i < WALK_ROUND; i++) {
-		if (walk_window_jvm(ctx))
-			return WALK_DONE;
-	}
-	return WALK_MORE;
-}
-
-/* The same as long as it stays in JIT code. */
+/* One window, as long as it stays in JIT code. */
 __noinline int walk_window_jit(struct bpf_perf_event_data *ctx)
 {
 	struct scratch *state;
@@ -332,10 +331,8 @@ static __always_inline int walk_by_fp_begin(struct scratch *state, const struct 
 static __always_inline enum jbpf_stack_end walk_by_fp_run(struct bpf_perf_event_data *ctx,
 							  struct scratch *state)
 {
-	bool is_jvm = state->code.interpreter_len;
-
 	for (int i = 0; i < WALK_ROUNDS; i++) {
-		if (is_jvm ? walk_windows_jvm(ctx) : walk_windows(ctx))
+		if (walk_windows(ctx))
 			break;
 	}
 	return state->end;
