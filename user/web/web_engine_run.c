@@ -195,7 +195,7 @@ static int prepare(struct engine *engine, struct strbuf *from)
 	return err;
 }
 
-/* The page's first question: it tells of an engine that is not there, refuses, or is empty. */
+/* The page's first question. Its answer says when the engine is not there, refuses, or is empty. */
 static int try_engine(const struct engine *engine)
 {
 	struct web_query query;

@@ -4,7 +4,8 @@
  * for all of them, and none while no page asks. What was told is kept as it came; a question's process reads
  * it (web_running_run.h).
  *
- * In: the store's directory, borrowed; NULL: profiles come from a server, and nobody tells anything. Out: snapshots. The server owns it.
+ * In: the store's directory, borrowed; NULL: profiles come from a server, and there is nothing of now. Out:
+ * snapshots. The server owns it.
  */
 #ifndef JBPF_WEB_WEB_RUNNING_H
 #define JBPF_WEB_WEB_RUNNING_H
