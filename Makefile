@@ -90,6 +90,8 @@ AID_SRC    := $(filter-out $(LIVE_SRC) %.bpf.c,$(sort $(wildcard tests/bpf/*.c t
 AID_BIN    := $(AID_SRC:tests/%.c=$(BUILD)/tests/%)
 TOOL_SRC   := $(sort $(wildcard tests/tools/*.c))
 TOOL_BIN   := $(TOOL_SRC:tests/%.c=$(BUILD)/tests/%)
+# What makes documents of the programs' option tables: `make docs`, and the test that holds them to it.
+DOCS_OBJ   := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/tools/docs/*.c)))
 # What survives kill -9: see tests/crash/store_crash.c.
 CRASH_SRC  := $(sort $(wildcard tests/crash/*.c))
 CRASH_BIN  := $(BUILD)/tests/crash/store_crash
@@ -197,6 +199,8 @@ $(SIMULATIONS:%.c=$(BUILD)/%.o): override CFLAGS += -O1
 
 $(BENCH_BIN) $(LIVE_BIN) $(TOOL_BIN) $(FAIL_BIN) $(SLOW_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIB)
 	$(link)
+
+$(BUILD)/tests/tools/option_docs $(BUILD)/tests/test_option_docs: $(DOCS_OBJ)
 
 $(CRASH_BIN): $(CRASH_SRC:%.c=$(BUILD)/%.o) $(LIB)
 	$(link)
@@ -451,7 +455,7 @@ help:
 	@echo 'Knobs: V=1 shows commands; DEV=1 adds -Werror, ASan, UBSan in build-dev/'
 
 -include $(CRASH_SRC:%.c=$(BUILD)/%.d) $(LIVE_SRC:%.c=$(BUILD)/%.d) $(TOOL_SRC:%.c=$(BUILD)/%.d) $(SLOW_BIN:%=%.d) $(FAIL_BIN:%=%.d) $(AID_BIN:%=%.d) $(REPLAY_BIN:%=%.d)
--include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BENCH_SRC:%.c=$(BUILD)/%.d)
+-include $(LIB_OBJ:.o=.d) $(DOCS_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BENCH_SRC:%.c=$(BUILD)/%.d)
 -include $(SKEL:.skel.h=.bpf.d) $(BUILD)/tests/bpf/unwind_dump.bpf.d $(BENCH_BPF:%.bpf.c=$(BUILD)/%.bpf.d)
 -include $(FUZZ_OBJ:.o=.d) $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/%.d)
 -include $(BUILD)/user/jbpf.d $(BUILD)/user/jbpfd.d

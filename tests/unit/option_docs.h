@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "user/cli/option_completion.h"
-#include "user/cli/option_manual.h"
+#include "tests/tools/docs/option_completion.h"
+#include "tests/tools/docs/option_manual.h"
 #include "user/cmd/cmd.h"
 #include "user/daemon/daemon_options.h"
 #include "user/util/cleanup.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Options of a command: one table, a row per option. From the rows come the walk over the command
- * line with its one-line refusals, --help (option_usage.h), the man page's synopsis and list of
- * options (option_manual.h) and the completion of bash (option_completion.h).
+ * line with its one-line refusals, --help (option_usage.h), and by `make docs` the man page's synopsis and
+ * list of options and the completions of bash and zsh (tests/tools/docs/).
  *
  * The room of what commands share. In: a command line and a table. Out: the command's struct of options,
  * which borrows from the command line, or one line of refusal.

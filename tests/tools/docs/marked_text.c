@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Text that is partly made by a program; see marked_text.h. */
-#include "user/cli/marked_text.h"
+#include "tests/tools/docs/marked_text.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Tables of options for bash and zsh; see option_completion.h. */
-#include "user/cli/option_completion.h"
+#include "tests/tools/docs/option_completion.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "user/cli/marked_text.h"
+#include "tests/tools/docs/marked_text.h"
 
 #define LINK_PREFIX "jbpf-"
 

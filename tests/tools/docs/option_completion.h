@@ -3,8 +3,8 @@
  * The parts of the completions of bash and zsh that come from the tables of options. The functions
  * that use them are written by hand around them.
  */
-#ifndef JBPF_CLI_OPTION_COMPLETION_H
-#define JBPF_CLI_OPTION_COMPLETION_H
+#ifndef JBPF_TESTS_OPTION_COMPLETION_H
+#define JBPF_TESTS_OPTION_COMPLETION_H
 
 #include "user/util/attributes.h"
 #include "user/cli/options.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text in which stretches between marks are made by a program, and the rest by hand. */
-#ifndef JBPF_CLI_MARKED_TEXT_H
-#define JBPF_CLI_MARKED_TEXT_H
+#ifndef JBPF_TESTS_MARKED_TEXT_H
+#define JBPF_TESTS_MARKED_TEXT_H
 
 #include "user/util/attributes.h"
 #include "user/util/strbuf.h"

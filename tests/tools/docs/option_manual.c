@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A table of options in a man page; see option_manual.h. */
-#include "user/cli/option_manual.h"
+#include "tests/tools/docs/option_manual.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "user/cli/marked_text.h"
+#include "tests/tools/docs/marked_text.h"
 
 struct manual {
 	const struct option_table *table;

@@ -3,8 +3,8 @@
  * The parts of a man page that come from the table of options: its synopsis, and of each option the
  * head and first sentence of its entry. Prose is written by hand around them.
  */
-#ifndef JBPF_CLI_OPTION_MANUAL_H
-#define JBPF_CLI_OPTION_MANUAL_H
+#ifndef JBPF_TESTS_OPTION_MANUAL_H
+#define JBPF_TESTS_OPTION_MANUAL_H
 
 #include "user/util/attributes.h"
 #include "user/cli/options.h"
