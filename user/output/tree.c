@@ -192,7 +192,7 @@ int tree_compare_frames(const struct tree_frame *a, const struct tree_frame *b)
 	return order ? order : (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-static int compare_frame_ids(const void *left, const void *right, void *frames)
+int tree_compare_frame_ids(const void *left, const void *right, void *frames)
 {
 	const struct tree_frame *all = frames;
 
@@ -243,7 +243,7 @@ static uint32_t *tree_ranks(struct tree_frame *frames, size_t cnt)
 	}
 	for (size_t i = 0; i < cnt; i++)
 		order[i] = (uint32_t)i;
-	qsort_r(order, cnt, sizeof(*order), compare_frame_ids, frames);
+	qsort_r(order, cnt, sizeof(*order), tree_compare_frame_ids, frames);
 	for (size_t i = 0; i < cnt; i++)
 		ranks[order[i]] = (uint32_t)i;
 	return ranks;

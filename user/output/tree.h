@@ -68,6 +68,11 @@ void tree_release(struct tree *tree);
 
 /* By name, then kind: <0, 0, >0. */
 int tree_compare_frames(const struct tree_frame *a, const struct tree_frame *b);
+/* The same of ids, for qsort_r(). */
+int tree_compare_frame_ids(const void *left, const void *right, void *frames);
+
+/* Of the deepest node. */
+size_t tree_depth(const struct tree *tree);
 
 /* Is it Java, of whichever tier? */
 bool tree_kind_is_java(enum tree_kind kind);

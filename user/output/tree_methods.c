@@ -32,7 +32,7 @@ static int compare_methods(const void *left, const void *right, void *ctx)
 	return tree_compare_frames(&ordering->frames[a->frame], &ordering->frames[b->frame]);
 }
 
-static size_t tree_depth(const struct tree *tree)
+size_t tree_depth(const struct tree *tree)
 {
 	size_t depth = 0;
 
@@ -47,13 +47,6 @@ bool tree_kind_is_java(enum tree_kind kind)
 {
 	return kind == TREE_KIND_JIT || kind == TREE_KIND_C1 || kind == TREE_KIND_INTERPRETED ||
 	       kind == TREE_KIND_INLINED;
-}
-
-static int compare_ids(const void *left, const void *right, void *frames)
-{
-	const struct tree_frame *all = frames;
-
-	return tree_compare_frames(&all[*(const uint32_t *)left], &all[*(const uint32_t *)right]);
 }
 
 static bool is_same_method(const struct tree_frame *a, const struct tree_frame *b)
@@ -76,7 +69,7 @@ uint32_t *tree_method_ids(const struct tree *tree)
 	for (size_t i = 0; i < tree->frame_cnt; i++)
 		order[i] = (uint32_t)i;
 	/* Frames of one name lie together then, but one of another kind may lie between its tiers. */
-	qsort_r(order, tree->frame_cnt, sizeof(*order), compare_ids, tree->frames);
+	qsort_r(order, tree->frame_cnt, sizeof(*order), tree_compare_frame_ids, tree->frames);
 	for (size_t i = 0; i < tree->frame_cnt; i++) {
 		uint32_t frame = order[i];
 

@@ -202,22 +202,11 @@ static uint32_t step(const struct walk *walk, uint32_t node, uint32_t *indents)
 	return 0;
 }
 
-static uint32_t depth_of(const struct tree *tree)
-{
-	uint32_t depth = 0;
-
-	for (size_t i = 0; i < tree->node_cnt; i++) {
-		if (tree->nodes[i].depth > depth)
-			depth = tree->nodes[i].depth;
-	}
-	return depth;
-}
-
 static int add_tree(const struct tree *tree, struct top_lines *lines)
 {
 	__cleanup_free uint32_t *first = calloc(tree->node_cnt, sizeof(*first));
 	__cleanup_free uint32_t *next = calloc(tree->node_cnt, sizeof(*next));
-	__cleanup_free uint32_t *indents = calloc(depth_of(tree) + 1, sizeof(*indents));
+	__cleanup_free uint32_t *indents = calloc(tree_depth(tree) + 1, sizeof(*indents));
 	struct walk walk = {
 		.tree = tree,
 		.first = first,
