@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/diff/diff_math.h"
 #include "user/output/info.h"
 #include "user/util/cleanup.h"
 
@@ -496,14 +497,6 @@ static void header_calibration(struct header *header)
 	header_emit(header, "Calibration", is_quiet);
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-	double a = *(const double *)left;
-	double b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* Smallest change that could have been seen, of tested methods by themselves of at least a share. */
 static size_t collect_detectable(const struct diff_output *diff, double share_min, double *out)
 {
@@ -520,7 +513,7 @@ static size_t collect_detectable(const struct diff_output *diff, double share_mi
 		    fmax(row->share_a, row->share_b) >= share_min)
 			out[cnt++] = row->detectable;
 	}
-	qsort(out, cnt, sizeof(*out), compare_doubles);
+	qsort(out, cnt, sizeof(*out), diff_math_compare);
 	return cnt;
 }
 
