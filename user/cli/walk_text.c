@@ -65,8 +65,7 @@ static void json_file(struct json_writer *json, const char *file, const char *wh
 
 static void json_without(struct json_writer *json, const struct unwind_facts *facts)
 {
-	json_writer_key(json, "without_table");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "without_table", '[');
 	for (uint32_t i = 0; i < facts->without_cnt; i++)
 		json_file(json, facts->without[i].name, unwind_why_name(facts->without[i].why));
 	json_writer_end(json, ']');
@@ -74,8 +73,7 @@ static void json_without(struct json_writer *json, const struct unwind_facts *fa
 
 static void json_ends(struct json_writer *json, const struct unwind_facts *facts)
 {
-	json_writer_key(json, "ended_in");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "ended_in", '[');
 	for (uint32_t i = 0; i < facts->end_cnt; i++)
 		json_file(json, facts->ends[i].name, stack_end_name(facts->ends[i].end));
 	json_writer_end(json, ']');
@@ -147,8 +145,7 @@ void walk_text_json_host(struct json_writer *json, const char *label)
 	json_writer_member_u64(json, "evicted", host.evicted);
 	json_writer_member_u64(json, "leafs_proved", host.leafs_proved);
 	json_writer_member_u64(json, "leafs_refuted", host.leafs_refuted);
-	json_writer_key(json, "refused");
-	json_writer_begin(json, '{');
+	json_writer_member_begin(json, "refused", '{');
 	for (int i = UNWIND_WHY_NO_INFORMATION + 1; i < UNWIND_WHY_CNT; i++)
 		json_writer_member_u64(json, unwind_why_name((enum unwind_why)i), host.refused[i]);
 	json_writer_end(json, '}');

@@ -254,8 +254,7 @@ int dump_list_json(struct streams *streams, const struct dump_options *options, 
 	json_writer_member_string(&json, "event", event_name(options->event));
 	info_json_time(&json, "since", options->selection.since_unix_ns);
 	info_json_time(&json, "until", options->selection.until_unix_ns);
-	json_writer_key(&json, "streams");
-	json_writer_begin(&json, '[');
+	json_writer_member_begin(&json, "streams", '[');
 	for (size_t i = 0; i < streams->cnt; i++)
 		json_stream(&json, &streams->items[i]);
 	json_writer_newline(&json);

@@ -167,8 +167,7 @@ static void json_health(struct json_writer *json, const struct status_report *re
 	json_writer_member_u64(json, "last_window_age_ms",
 			       window_age_ns(report, streams) / CLOCK_NS_PER_MS);
 	json_writer_member_u64(json, "is_well", !problems.len);
-	json_writer_key(json, "host_problems");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "host_problems", '[');
 	while ((line = strsep(&rest, "\n"))) {
 		if (*line)
 			json_writer_string(json, line);
@@ -550,8 +549,7 @@ static void json_stream(struct json_writer *json, const struct stream *stream)
 	json_writer_member_u64(json, "attach_command_ms", latest->attach_command_ms);
 	walk_text_json(json, latest);
 	dump_list_json_counts(json, stream);
-	json_writer_key(json, "problems");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "problems", '[');
 	advice_find(stream, &advice);
 	for (size_t i = 0; i < advice.cnt; i++)
 		json_writer_string(json, advice.lines[i]);
@@ -596,8 +594,7 @@ static void json_daemon(struct json_writer *json, const struct status_report *re
 static void json_events(struct json_writer *json, const struct status_report *report,
 			const struct streams *streams)
 {
-	json_writer_key(json, "events");
-	json_writer_begin(json, '{');
+	json_writer_member_begin(json, "events", '{');
 	for (int i = 0; i < EVENT_CNT; i++) {
 		const struct status_event *event = &report->events[i];
 
@@ -633,8 +630,7 @@ int status_report_json(const struct status_report *report, struct streams *strea
 	json_writer_member_string(&json, "event", event_name(report->event));
 	json_events(&json, report, streams);
 	json_writer_member_u64(&json, "samples", streams->host_samples);
-	json_writer_key(&json, "lost");
-	json_writer_begin(&json, '{');
+	json_writer_member_begin(&json, "lost", '{');
 	for (int i = 0; i < WINDOW_LOSS_CNT; i++) {
 		if (i != WINDOW_LOSS_OPTED_OUT)
 			json_writer_member_u64(&json, window_loss_name((enum window_loss)i),
@@ -649,8 +645,7 @@ int status_report_json(const struct status_report *report, struct streams *strea
 	json_writer_member_string(&json, "naming_problem",
 				  streams->naming_problem ? streams->naming_problem : "");
 	walk_text_json_host(&json, streams->unwind ? streams->unwind : "");
-	json_writer_key(&json, "streams");
-	json_writer_begin(&json, '[');
+	json_writer_member_begin(&json, "streams", '[');
 	for (size_t i = 0; i < streams->cnt; i++) {
 		if (is_shown(report, &streams->items[i]))
 			json_stream(&json, &streams->items[i]);

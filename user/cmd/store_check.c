@@ -105,8 +105,7 @@ static void kept_json_begin(struct check *check)
 {
 	json_writer_end(&check->writer, ']');
 	json_writer_newline(&check->writer);
-	json_writer_key(&check->writer, "kept");
-	json_writer_begin(&check->writer, '[');
+	json_writer_member_begin(&check->writer, "kept", '[');
 }
 
 /* A damaged file that compaction has kept. The path consists of digits and our words. */
@@ -246,8 +245,7 @@ static void begin_json(struct check *check)
 	json_writer_member_string(writer, "format", "jbpf-store-check");
 	json_writer_member_u64(writer, "version", 1);
 	json_writer_member_string(writer, "store", check->dir);
-	json_writer_key(writer, "damage");
-	json_writer_begin(writer, '[');
+	json_writer_member_begin(writer, "damage", '[');
 }
 
 /* Every file of the event. */

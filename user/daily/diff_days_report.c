@@ -347,15 +347,6 @@ int diff_days_report_html(const struct diff_days_report *report, struct strbuf *
 
 /* ---- JSON ---- */
 
-static void json_text(struct json_writer *json, const char *key, const char *text)
-{
-	json_writer_key(json, key);
-	if (text)
-		json_writer_string(json, text);
-	else
-		json_writer_null(json);
-}
-
 static void json_percent(struct json_writer *json, const char *key, double value)
 {
 	json_writer_key(json, key);
@@ -381,8 +372,7 @@ static void json_date(struct json_writer *json, const char *key, uint32_t day, b
 static void json_alarms(struct json_writer *json, const char *key,
 			const struct diff_days_alarm *alarms, size_t cnt)
 {
-	json_writer_key(json, key);
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, key, '[');
 	for (size_t i = 0; i < cnt; i++) {
 		const struct diff_days_alarm *alarm = &alarms[i];
 		bool is_dated = alarm->kind != DIFF_DAYS_ALARM_REGRESSION;
@@ -391,7 +381,7 @@ static void json_alarms(struct json_writer *json, const char *key,
 		json_writer_begin(json, '{');
 		json_writer_member_string(json, "kind", alarm_names[alarm->kind]);
 		json_writer_member_string(json, "method", alarm->method);
-		json_text(json, "origin", alarm->origin);
+		json_writer_member_string(json, "origin", alarm->origin);
 		json_writer_member_u64(json, "callers", alarm->caller_cnt);
 		json_writer_member_string(json, "measure", alarm->is_self ? "self" : "total");
 		json_percent(json, "change_percent", alarm->change);
@@ -412,7 +402,7 @@ static void json_page(struct json_writer *json, const struct diff_days_outcome *
 	char name[DIFF_DAYS_FILE_BYTES + 8];
 
 	(void)snprintf(name, sizeof(name), "%s.%s", outcome->service->file, key);
-	json_text(json, key, outcome->has_page ? name : NULL);
+	json_writer_member_string(json, key, outcome->has_page ? name : NULL);
 }
 
 static void json_outcome(struct json_writer *json, const struct diff_days_outcome *outcome)
@@ -423,13 +413,13 @@ static void json_outcome(struct json_writer *json, const struct diff_days_outcom
 	json_writer_member_string(json, "key", outcome->service->key);
 	json_writer_member_string(json, "title", outcome->service->title);
 	json_writer_member_string(json, "state", diff_days_state_name(outcome->state));
-	json_text(json, "why", outcome->why);
+	json_writer_member_string(json, "why", outcome->why);
 	json_page(json, outcome, "html");
 	json_page(json, outcome, "json");
 	json_writer_member_u64(json, "samples_before", outcome->service->samples_before);
 	json_writer_member_u64(json, "samples_after", outcome->service->samples_after);
-	json_text(json, "image_before", outcome->image_before);
-	json_text(json, "image_after", outcome->image_after);
+	json_writer_member_string(json, "image_before", outcome->image_before);
+	json_writer_member_string(json, "image_after", outcome->image_after);
 	json_writer_member_u64(json, "history_pairs", outcome->history_pairs);
 	json_percent(json, "detectable_percent", outcome->detectable);
 	json_alarms(json, "alarms", outcome->alarms, outcome->alarm_cnt);
@@ -440,8 +430,7 @@ static void json_outcome(struct json_writer *json, const struct diff_days_outcom
 static void json_side(struct json_writer *json, const char *key, const struct diff_days_date *first,
 		      const struct diff_days_date *last)
 {
-	json_writer_key(json, key);
-	json_writer_begin(json, '{');
+	json_writer_member_begin(json, key, '{');
 	json_writer_member_string(json, "first_day", first->text);
 	json_writer_member_string(json, "last_day", last->text);
 	info_json_time(json, "since", first->since_unix_ns);
@@ -460,14 +449,13 @@ int diff_days_report_json(const struct diff_days_report *report, struct strbuf *
 	json_writer_member_string(&json, "format", "jbpf-diff-days");
 	json_writer_member_u64(&json, "version", 1);
 	json_writer_member_string(&json, "date", report->after_last->text);
-	json_text(&json, "host", report->host);
-	json_text(&json, "event", event_name(report->event));
+	json_writer_member_string(&json, "host", report->host);
+	json_writer_member_string(&json, "event", event_name(report->event));
 	json_side(&json, "before", report->before_first, report->before_last);
 	json_side(&json, "after", report->after_first, report->after_last);
 	json_writer_member_u64(&json, "alarms", alarm_cnt);
 	json_writer_member_u64(&json, "services_left_out", report->left_out);
-	json_writer_key(&json, "services");
-	json_writer_begin(&json, '[');
+	json_writer_member_begin(&json, "services", '[');
 	for (size_t i = 0; i < report->outcome_cnt; i++)
 		json_outcome(&json, &report->outcomes[i]);
 	json_writer_newline(&json);

@@ -81,13 +81,11 @@ static void html_member(struct json_writer *json, const char *key, const char *t
 /* By what the page knows threads that wait for work, which it leaves out: names, and [place, frame, except, callee]. */
 static void html_waiting(struct json_writer *json)
 {
-	json_writer_key(json, "places");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "places", '[');
 	for (int i = 0; i < WAITING_PLACE_CNT; i++)
 		json_writer_string(json, waiting_place_name((enum waiting_place)i));
 	json_writer_end(json, ']');
-	json_writer_key(json, "waits");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "waits", '[');
 	for (const struct waiting_rule *rule = waiting_rules; rule->frame; rule++) {
 		json_writer_begin(json, '[');
 		json_writer_u64(json, rule->place);
@@ -158,8 +156,7 @@ static int html_lines(const struct output_info *info, struct json_writer *json)
 	if (err || !cnt)
 		return err;
 	json_writer_newline(json);
-	json_writer_key(json, "lines");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "lines", '[');
 	for (size_t i = 0; i < cnt && i < HTML_LINES_MAX; i++) {
 		struct source_line row = source_lines__get(info->lines, i);
 

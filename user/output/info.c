@@ -347,8 +347,7 @@ void info_json_counts(struct json_writer *json, const struct window_counts *coun
 
 void info_json_ends(struct json_writer *json, const struct window_counts *counts)
 {
-	json_writer_key(json, "truncated_by");
-	json_writer_begin(json, '{');
+	json_writer_member_begin(json, "truncated_by", '{');
 	for (int i = STACK_END_ROOT + 1; i < STACK_END_CNT; i++) {
 		if (counts->ends[i])
 			json_writer_member_u64(json, stack_end_name((enum stack_end)i),

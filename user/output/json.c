@@ -55,8 +55,7 @@ static void json_frames(struct json_writer *json, const char *text, size_t len)
 {
 	struct stack_frame frame;
 
-	json_writer_key(json, "frames");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "frames", '[');
 	while (stack_text_next(&text, &len, &frame)) {
 		json_writer_begin(json, '{');
 		json_writer_key(json, "name");
@@ -72,8 +71,7 @@ static void json_frames(struct json_writer *json, const char *text, size_t len)
 static void json_threads(struct json_writer *json, const struct output_info *info,
 			 const struct profile *profile, size_t from, size_t end)
 {
-	json_writer_key(json, "threads");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "threads", '[');
 	for (; from < end; from++) {
 		struct profile_stack stack = profile__stack(profile, from);
 		const char *thread = info_take_thread(info, &stack);
@@ -110,8 +108,7 @@ static void json_lines(struct json_writer *json, struct source_lines *lines)
 	int err = lines ? source_lines__sort(lines) : 0;
 
 	strbuf_fail(json->out, err);
-	json_writer_key(json, "lines");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "lines", '[');
 	for (size_t i = 0; i < cnt && !strbuf_error(json->out); i++) {
 		struct source_line row = source_lines__get(lines, i);
 
@@ -142,8 +139,7 @@ int output_json(struct profile *profile, const struct output_info *info, struct 
 	json_writer_member_string(&json, "format", "jbpf-profile");
 	json_writer_member_u64(&json, "version", JSON_VERSION);
 	json_info(&json, info, profile__sample_count(profile));
-	json_writer_key(&json, "stacks");
-	json_writer_begin(&json, '[');
+	json_writer_member_begin(&json, "stacks", '[');
 	for (size_t i = 0; i < cnt && !strbuf_error(out);) {
 		json_writer_newline(&json);
 		i = json_stack(&json, info, profile, i);

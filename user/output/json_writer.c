@@ -72,10 +72,19 @@ void json_writer_u64(struct json_writer *json, uint64_t value)
 	strbuf_printf(json->out, "%" PRIu64, value);
 }
 
+void json_writer_member_begin(struct json_writer *json, const char *key, char bracket)
+{
+	json_writer_key(json, key);
+	json_writer_begin(json, bracket);
+}
+
 void json_writer_member_string(struct json_writer *json, const char *key, const char *text)
 {
 	json_writer_key(json, key);
-	json_writer_string(json, text);
+	if (text)
+		json_writer_string(json, text);
+	else
+		json_writer_null(json);
 }
 
 void json_writer_member_text(struct json_writer *json, const char *key, const struct strbuf *text)

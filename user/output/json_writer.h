@@ -39,9 +39,11 @@ void json_writer_decimal(struct json_writer *json, double value);
 /* Ten digits; null when it is not finite. */
 void json_writer_number(struct json_writer *json, double value);
 void json_writer_null(struct json_writer *json);
-/* A key and its value in one. */
+/* A key and its value in one; of objects and arrays, the bracket that begins it. */
+void json_writer_member_begin(struct json_writer *json, const char *key, char bracket);
+/* null when `text` is NULL. */
 void json_writer_member_string(struct json_writer *json, const char *key, const char *text);
-/* ... whose error is the writer's, too. */
+/* A text whose error is the writer's, too. */
 void json_writer_member_text(struct json_writer *json, const char *key, const struct strbuf *text);
 void json_writer_member_u64(struct json_writer *json, const char *key, uint64_t value);
 void json_writer_member_number(struct json_writer *json, const char *key, double value);

@@ -129,8 +129,7 @@ void page_frames_release(struct page_frames *frames)
 
 void page_palette(struct json_writer *json)
 {
-	json_writer_key(json, "kinds");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "kinds", '[');
 	for (int kind = 0; kind < TREE_KIND_CNT; kind++) {
 		const struct color_kind *color = color_kind((enum tree_kind)kind);
 
@@ -148,8 +147,7 @@ void page_palette(struct json_writer *json)
 void page_names_begin(struct page_names *names)
 {
 	json_writer_newline(names->json);
-	json_writer_key(names->json, "names");
-	json_writer_begin(names->json, '[');
+	json_writer_member_begin(names->json, "names", '[');
 }
 
 void page_names_add(struct page_names *names, const struct tree_frame *frame)

@@ -79,15 +79,13 @@ static void add_samples(struct speedscope *speedscope, const struct profile *pro
 	struct json_writer *json = &speedscope->json;
 	struct profile_stack stack;
 
-	json_writer_key(json, "samples");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "samples", '[');
 	for (size_t at = 0;
 	     !strbuf_error(json->out) && next_stack(speedscope, profile, thread, &at, &stack);)
 		add_sample(speedscope, &stack);
 	json_writer_newline(json);
 	json_writer_end(json, ']');
-	json_writer_key(json, "weights");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "weights", '[');
 	speedscope->total = 0;
 	for (size_t at = 0;
 	     !strbuf_error(json->out) && next_stack(speedscope, profile, thread, &at, &stack);) {
@@ -152,10 +150,8 @@ static void add_frames(struct speedscope *speedscope)
 	struct json_writer *json = &speedscope->json;
 	uint32_t cnt = frame_table__function_count(speedscope->frames);
 
-	json_writer_key(json, "shared");
-	json_writer_begin(json, '{');
-	json_writer_key(json, "frames");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "shared", '{');
+	json_writer_member_begin(json, "frames", '[');
 	for (uint32_t i = 0; i < cnt && !strbuf_error(json->out); i++) {
 		struct frame_table_function function = frame_table__function(speedscope->frames, i);
 
@@ -189,8 +185,7 @@ static void add_file(struct speedscope *speedscope, const struct profile *profil
 	json_writer_member_string(json, "name",
 				  speedscope->info->title ? speedscope->info->title : "");
 	json_writer_member_u64(json, "activeProfileIndex", 0);
-	json_writer_key(json, "profiles");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "profiles", '[');
 	add_profile(speedscope, profile, NULL);
 	if (speedscope->info->has_threads)
 		add_threads(speedscope, profile);

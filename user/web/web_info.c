@@ -39,8 +39,7 @@ static const struct option_table table = { .program = "jbpf-web", .groups = grou
 /* And the views of these. */
 static void write_events(uint32_t events, struct json_writer *json)
 {
-	json_writer_key(json, "events");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "events", '[');
 	for (int event = 0; event < EVENT_VIEW_END; event++) {
 		uint32_t sources = event_sources((enum event)event);
 

@@ -172,8 +172,7 @@ static void write_told(const struct telling *telling, const struct web_timeline_
 	struct window host;
 
 	json_writer_newline(json);
-	json_writer_key(json, "told");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "told", '[');
 	for (uint64_t begin = how->since_unix_ns; begin < how->until_unix_ns;
 	     begin += how->step_ns) {
 		uint64_t told_ns = 0;

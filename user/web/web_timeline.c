@@ -335,8 +335,7 @@ static double rate_of(const struct web_timeline *timeline, double amount)
 static void write_values(const struct web_timeline *timeline, const double *amounts,
 			 struct json_writer *json)
 {
-	json_writer_key(json, "values");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "values", '[');
 	for (size_t step = 0; step < timeline->step_cnt; step++) {
 		if (timeline->is_recorded[step])
 			json_writer_decimal(json, rate_of(timeline, amounts[step]));
@@ -379,8 +378,7 @@ static int write_series(struct web_timeline *timeline, struct json_writer *json)
 	if (timeline->group_cnt)
 		qsort_r(order, timeline->group_cnt, sizeof(*order), compare_totals,
 			timeline->groups);
-	json_writer_key(json, "series");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "series", '[');
 	for (size_t i = 0; i < timeline->group_cnt; i++) {
 		const struct group *group = &timeline->groups[order[i]];
 
@@ -395,8 +393,7 @@ static int write_series(struct web_timeline *timeline, struct json_writer *json)
 	}
 	json_writer_end(json, ']');
 	json_writer_newline(json);
-	json_writer_key(json, "others");
-	json_writer_begin(json, '{');
+	json_writer_member_begin(json, "others", '{');
 	json_writer_member_u64(json, "count", rest_cnt);
 	write_values(timeline, timeline->others, json);
 	json_writer_end(json, '}');
@@ -406,8 +403,7 @@ static int write_series(struct web_timeline *timeline, struct json_writer *json)
 static void write_lost(const struct web_timeline *timeline, struct json_writer *json)
 {
 	json_writer_newline(json);
-	json_writer_key(json, "lost");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "lost", '[');
 	for (size_t step = 0; step < timeline->step_cnt; step++)
 		json_writer_u64(json, timeline->lost[step]);
 	json_writer_end(json, ']');
@@ -447,8 +443,7 @@ static int write_starts(struct web_timeline *timeline, struct json_writer *json)
 	if (err)
 		return err;
 	json_writer_newline(json);
-	json_writer_key(json, "starts");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "starts", '[');
 	for (int is_old = 0; is_old <= 1; is_old++) {
 		for (size_t i = 0; i < timeline->start_cnt; i++) {
 			const struct start *start = &timeline->starts[i];

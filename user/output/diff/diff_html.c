@@ -271,8 +271,7 @@ static int write_header_line(void *ctx, const char *label, const char *text, boo
 
 static void write_pair(struct json_writer *json, const char *key, double before, double after)
 {
-	json_writer_key(json, key);
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, key, '[');
 	json_writer_number(json, before);
 	json_writer_number(json, after);
 	json_writer_end(json, ']');
@@ -314,8 +313,7 @@ static int write_facts(const struct diff_page *page, struct json_writer *json)
 	json_writer_member_string(json, "event", diff_words_event(diff));
 	json_writer_member_string(json, "subtitle", diff->subtitle ? diff->subtitle : "");
 	json_writer_newline(json);
-	json_writer_key(json, "header");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "header", '[');
 	diff_sentence(diff, &sentence);
 	err = strbuf_error(&sentence);
 	if (!err)
@@ -328,8 +326,7 @@ static int write_facts(const struct diff_page *page, struct json_writer *json)
 	json_writer_member_number(json, "qShown", diff->options->q_shown);
 	write_pair(json, "cores", summary->cores_a, summary->cores_b);
 	write_pair(json, "leftOut", (double)page->left_out[0], (double)page->left_out[1]);
-	json_writer_key(json, "verdicts");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "verdicts", '[');
 	for (int i = 0; i < DIFF_VERDICT_CNT; i++)
 		json_writer_string(json, diff_verdict_name((enum diff_verdict)i));
 	json_writer_end(json, ']');

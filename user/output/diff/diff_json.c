@@ -32,15 +32,6 @@ static const char *const kind_names[DIFF_KIND_CNT] = {
 	[DIFF_KIND_PATH] = "path",
 };
 
-static void member_text(struct json_writer *json, const char *key, const char *text)
-{
-	json_writer_key(json, key);
-	if (text)
-		json_writer_string(json, text);
-	else
-		json_writer_null(json);
-}
-
 static void member_link(struct json_writer *json, const char *key, uint32_t item)
 {
 	json_writer_key(json, key);
@@ -53,8 +44,7 @@ static void member_link(struct json_writer *json, const char *key, uint32_t item
 static void member_interval(struct json_writer *json, const char *key,
 			    const struct diff_interval *interval)
 {
-	json_writer_key(json, key);
-	json_writer_begin(json, '{');
+	json_writer_member_begin(json, key, '{');
 	json_writer_member_number(json, "value", interval->value);
 	json_writer_member_number(json, "low", interval->low);
 	json_writer_member_number(json, "high", interval->high);
@@ -66,7 +56,7 @@ static void member_time(struct json_writer *json, const char *key, uint64_t unix
 	if (unix_ns)
 		info_json_time(json, key, unix_ns);
 	else
-		member_text(json, key, NULL);
+		json_writer_member_string(json, key, NULL);
 }
 
 static void write_side(struct json_writer *json, const char *key,
@@ -75,14 +65,13 @@ static void write_side(struct json_writer *json, const char *key,
 	const struct window_counts *counts = &side->counts;
 
 	json_writer_newline(json);
-	json_writer_key(json, key);
-	json_writer_begin(json, '{');
-	member_text(json, "name", side->name);
+	json_writer_member_begin(json, key, '{');
+	json_writer_member_string(json, "name", side->name);
 	member_time(json, "since", side->since_unix_ns);
 	member_time(json, "until", side->until_unix_ns);
 	json_writer_member_u64(json, "streams", side->stream_cnt);
-	member_text(json, "jvm_version", side->jvm_version);
-	member_text(json, "image", side->image);
+	json_writer_member_string(json, "jvm_version", side->jvm_version);
+	json_writer_member_string(json, "image", side->image);
 	json_writer_member_u64(json, "samples", counts->samples);
 	info_json_counts(json, counts);
 	json_writer_member_u64(json, "lost_samples", side->lost_samples);
@@ -92,8 +81,7 @@ static void write_side(struct json_writer *json, const char *key,
 static void write_options(struct json_writer *json, const struct diff_options *options)
 {
 	json_writer_newline(json);
-	json_writer_key(json, "options");
-	json_writer_begin(json, '{');
+	json_writer_member_begin(json, "options", '{');
 	json_writer_member_number(json, "relevant_points", options->relevant_points);
 	json_writer_member_number(json, "relevant_relative", options->relevant_relative);
 	json_writer_member_number(json, "q_shown", options->q_shown);
@@ -115,8 +103,7 @@ static void write_options(struct json_writer *json, const struct diff_options *o
 static void write_gates(struct json_writer *json, const struct diff_summary *summary)
 {
 	json_writer_newline(json);
-	json_writer_key(json, "gates");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "gates", '[');
 	for (int i = 0; i < DIFF_GATE_CNT; i++) {
 		const struct diff_gate_result *gate = &summary->gates[i];
 
@@ -135,8 +122,7 @@ static void write_gates(struct json_writer *json, const struct diff_summary *sum
 static void write_families(struct json_writer *json, const struct diff_summary *summary)
 {
 	json_writer_newline(json);
-	json_writer_key(json, "families");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "families", '[');
 	for (int kind = DIFF_KIND_NONE + 1; kind < DIFF_KIND_CNT; kind++) {
 		const struct diff_family *family = &summary->families[kind];
 
@@ -176,8 +162,7 @@ static void write_summary(struct json_writer *json, const struct diff_summary *a
 	};
 
 	json_writer_newline(json);
-	json_writer_key(json, "summary");
-	json_writer_begin(json, '{');
+	json_writer_member_begin(json, "summary", '{');
 	json_writer_member_string(
 		json, "mode", at->mode == DIFF_MODE_STATISTICAL ? "statistical" : "descriptive");
 	json_writer_member_string(json, "calibration",
@@ -294,8 +279,7 @@ static int write_rows(struct json_writer *json, const struct diff_output *diff)
 	if (!wanted)
 		return -ENOMEM;
 	json_writer_newline(json);
-	json_writer_key(json, "rows");
-	json_writer_begin(json, '[');
+	json_writer_member_begin(json, "rows", '[');
 	for (uint32_t i = 0; i < cnt && !strbuf_error(json->out); i++) {
 		if (items[i].kind == DIFF_KIND_NONE)
 			continue;
@@ -330,8 +314,7 @@ int diff_output_json(const struct diff_output *diff, struct strbuf *out)
 	write_side(&json, "after", &diff->after);
 	write_options(&json, diff->options);
 	json_writer_newline(&json);
-	json_writer_key(&json, "notes");
-	json_writer_begin(&json, '[');
+	json_writer_member_begin(&json, "notes", '[');
 	for (size_t i = 0; i < diff->note_cnt; i++)
 		json_writer_string(&json, diff->notes[i]);
 	json_writer_end(&json, ']');
