@@ -12,32 +12,22 @@
 
 /* ---- fields ---- */
 
-struct field {
-	const char *at;
-	size_t len;
-};
-
 /* Cuts the part before `separator` off `rest`; all of it when there is no separator. */
-static struct field field_cut(struct field *rest, char separator)
+static struct text field_cut(struct text *rest, char separator)
 {
 	const char *stop = rest->len ? memchr(rest->at, separator, rest->len) : NULL;
-	struct field field = { rest->at, stop ? (size_t)(stop - rest->at) : rest->len };
+	struct text field = { rest->at, stop ? (size_t)(stop - rest->at) : rest->len };
 	size_t used = field.len + (stop != NULL);
 
-	*rest = (struct field){ rest->at + used, rest->len - used };
+	*rest = (struct text){ rest->at + used, rest->len - used };
 	return field;
 }
 
-static bool field_is(struct field field, const char *word)
-{
-	return field.len == strlen(word) && memcmp(field.at, word, field.len) == 0;
-}
-
 /* Is `word` one of the comma-separated words? */
-static bool field_has(struct field words, const char *word)
+static bool field_has(struct text words, const char *word)
 {
 	do {
-		if (field_is(field_cut(&words, ','), word))
+		if (text_is(field_cut(&words, ','), word))
 			return true;
 	} while (words.len);
 	return false;
@@ -68,7 +58,7 @@ bool cgroup_line_parse(const char *line, size_t len, struct cgroup_line *out)
 
 bool cgroup_line_is_of(const struct cgroup_line *line, const char *controller)
 {
-	struct field words = { line->controllers, line->controllers_len };
+	struct text words = { line->controllers, line->controllers_len };
 
 	return controller ? field_has(words, controller) : words.len == 0;
 }
@@ -93,7 +83,7 @@ bool cgroup_lines_find(const char *text, size_t len, const char *controller,
 /* ---- /proc/mounts ---- */
 
 /* "\040" -> " ", as the kernel writes blanks and tabs in mount points. */
-static int mount_point_copy(struct field point, char out[PATH_MAX])
+static int mount_point_copy(struct text point, char out[PATH_MAX])
 {
 	size_t used = 0;
 
@@ -124,14 +114,14 @@ int cgroup_mount_find(int proc_fd, const char *controller, char out[PATH_MAX])
 	if (err)
 		return err == -ENOENT ? -ENODEV : err;
 	while (lines_next(&lines, &line)) {
-		struct field rest = { line.at, line.len };
-		struct field point, type, options;
+		struct text rest = { line.at, line.len };
+		struct text point, type, options;
 
 		(void)field_cut(&rest, ' '); /* the device */
 		point = field_cut(&rest, ' ');
 		type = field_cut(&rest, ' ');
 		options = field_cut(&rest, ' ');
-		if (options.len && field_is(type, controller ? "cgroup" : "cgroup2") &&
+		if (options.len && text_is(type, controller ? "cgroup" : "cgroup2") &&
 		    (!controller || field_has(options, controller)))
 			return mount_point_copy(point, out);
 	}

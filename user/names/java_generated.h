@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "user/names/text.h"
+#include "user/util/lines.h"
 #include "user/util/strbuf.h"
 
 /*

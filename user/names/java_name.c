@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "user/names/java_generated.h"
-#include "user/names/text.h"
+#include "user/util/lines.h"
 #include "user/util/cleanup.h"
 #include "user/util/parse.h"
 

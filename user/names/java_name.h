@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One spelling for every JIT name, stable from run to run. Pure. */
+/*
+ * One spelling for every JIT name, stable from run to run. Pure.
+ *
+ * The room of Java's names. In: a name as the JVM, a perf map or a profiler wrote it. Out: one
+ * spelling that is the same in the next run, and whether a name is Java's at all (java_spelling.h).
+ */
 #ifndef JBPF_NAMES_JAVA_NAME_H
 #define JBPF_NAMES_JAVA_NAME_H
 

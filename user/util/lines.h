@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text line by line. In: any bytes, which stay the caller's; out: borrowed lines without their newline,
- * not NUL-terminated. Nothing is allocated, nothing fails.
+ * Text line by line, and pieces of it. In: any bytes, which stay the caller's; out: borrowed lines
+ * without their newline, borrowed pieces, none NUL-terminated. Nothing is allocated, nothing fails.
  *
  *     struct lines lines = lines_init(text, len);
  *     struct line line;
@@ -45,6 +45,69 @@ static inline bool lines_next(struct lines *lines, struct line *out)
 	out->is_whole = newline != NULL;
 	lines->at += out->len + out->is_whole;
 	return true;
+}
+
+/* A piece; `at` is never looked at when `len` is 0. */
+struct text {
+	const char *at;
+	size_t len;
+};
+
+#define TEXT(literal) ((struct text){ literal, sizeof(literal) - 1 })
+
+static inline struct text text_from(struct text text, size_t offset)
+{
+	return (struct text){ text.at + offset, text.len - offset };
+}
+
+static inline struct text text_until(struct text text, size_t len)
+{
+	return (struct text){ text.at, len };
+}
+
+static inline bool text_starts_with(struct text text, struct text prefix)
+{
+	return text.len >= prefix.len && memcmp(text.at, prefix.at, prefix.len) == 0;
+}
+
+static inline bool text_ends_with(struct text text, struct text suffix)
+{
+	return text.len >= suffix.len &&
+	       memcmp(text.at + text.len - suffix.len, suffix.at, suffix.len) == 0;
+}
+
+static inline bool text_is(struct text text, const char *other)
+{
+	return text.len == strlen(other) && memcmp(text.at, other, text.len) == 0;
+}
+
+/* Where `c` is; the length when it is nowhere. */
+static inline size_t text_find(struct text text, char c)
+{
+	const char *found = text.len ? memchr(text.at, c, text.len) : NULL;
+
+	return found ? (size_t)(found - text.at) : text.len;
+}
+
+/* Where the last `c` is; the length when it is nowhere. */
+static inline size_t text_rfind(struct text text, char c)
+{
+	const char *found = text.len ? memrchr(text.at, c, text.len) : NULL;
+
+	return found ? (size_t)(found - text.at) : text.len;
+}
+
+/* Where `part` begins; the length when it is nowhere. */
+static inline size_t text_find_part(struct text text, const char *part)
+{
+	const char *found = text.len ? memmem(text.at, text.len, part, strlen(part)) : NULL;
+
+	return found ? (size_t)(found - text.at) : text.len;
+}
+
+static inline bool text_has(struct text text, const char *part)
+{
+	return text_find_part(text, part) < text.len;
 }
 
 #endif

@@ -12,45 +12,16 @@
 #include <string.h>
 
 #include "user/util/cleanup.h"
+#include "user/util/lines.h"
 #include "user/util/parse.h"
 
 #define POD_UID_LEN	   36 /* 8-4-4-4-12 */
 #define STATIC_POD_UID_LEN 32 /* hash of the manifest, no dashes */
 
-/* One component of the path, or a piece of one. */
-struct piece {
-	const char *at;
-	size_t len;
-};
-
-static bool piece_is(struct piece piece, const char *text)
+static struct text piece_without_suffix(struct text piece, struct text suffix)
 {
-	return piece.len == strlen(text) && memcmp(piece.at, text, piece.len) == 0;
-}
-
-static bool piece_starts(struct piece piece, const char *prefix)
-{
-	size_t len = strlen(prefix);
-
-	return piece.len >= len && memcmp(piece.at, prefix, len) == 0;
-}
-
-static bool piece_ends(struct piece piece, const char *suffix)
-{
-	size_t len = strlen(suffix);
-
-	return piece.len >= len && memcmp(piece.at + piece.len - len, suffix, len) == 0;
-}
-
-static struct piece piece_skip(struct piece piece, size_t cnt)
-{
-	return (struct piece){ piece.at + cnt, piece.len - cnt };
-}
-
-static struct piece piece_without_suffix(struct piece piece, const char *suffix)
-{
-	if (piece_ends(piece, suffix))
-		piece.len -= strlen(suffix);
+	if (text_ends_with(piece, suffix))
+		piece.len -= suffix.len;
 	return piece;
 }
 
@@ -59,7 +30,7 @@ static bool is_hex(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-static bool piece_is_container_id(struct piece piece)
+static bool piece_is_container_id(struct text piece)
 {
 	if (piece.len != CONTAINER_ID_LEN)
 		return false;
@@ -71,7 +42,7 @@ static bool piece_is_container_id(struct piece piece)
 }
 
 /* False, and nothing is copied, when it does not fit: half a name is a wrong name. */
-static bool piece_copy(struct piece piece, char *out, size_t out_len)
+static bool piece_copy(struct text piece, char *out, size_t out_len)
 {
 	if (piece.len >= out_len)
 		return false;
@@ -86,7 +57,7 @@ static void set_runtime(struct container_path *out, const char *runtime)
 }
 
 /* Runtime by the word in front of the id: "docker" of "docker-<id>.scope". */
-static const char *runtime_of_prefix(struct piece prefix)
+static const char *runtime_of_prefix(struct text prefix)
 {
 	static const struct {
 		const char *prefix;
@@ -104,14 +75,14 @@ static const char *runtime_of_prefix(struct piece prefix)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (piece_is(prefix, known[i].prefix))
+		if (text_is(prefix, known[i].prefix))
 			return known[i].runtime;
 	}
 	return "";
 }
 
 /* Runtime by the directory that holds plain ids: "/docker/<id>", "/k8s.io/<id>". */
-static const char *runtime_of_parent(struct piece parent)
+static const char *runtime_of_parent(struct text parent)
 {
 	static const struct {
 		const char *parent;
@@ -123,7 +94,7 @@ static const char *runtime_of_parent(struct piece parent)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (piece_is(parent, known[i].parent))
+		if (text_is(parent, known[i].parent))
 			return known[i].runtime;
 	}
 	return "";
@@ -134,7 +105,7 @@ static bool is_container(const struct container_path *path)
 	return path->id[0] || path->name[0] || path->pod_uid[0];
 }
 
-static void container_found(struct container_path *out, struct piece id, const char *runtime)
+static void container_found(struct container_path *out, struct text id, const char *runtime)
 {
 	(void)piece_copy(id, out->id, sizeof(out->id));
 	out->name[0] = '\0';
@@ -147,8 +118,7 @@ static void container_found(struct container_path *out, struct piece id, const c
 		set_runtime(out, "");
 }
 
-static bool named_container_found(struct container_path *out, struct piece name,
-				  const char *runtime)
+static bool named_container_found(struct container_path *out, struct text name, const char *runtime)
 {
 	if (name.len == 0 || !piece_copy(name, out->name, sizeof(out->name)))
 		return false;
@@ -164,25 +134,25 @@ static bool named_container_found(struct container_path *out, struct piece name,
  * containerd makes of the systemd form when it drives cgroupfs itself). conmon is Podman's and
  * CRI-O's monitor, a process of the host beside the container.
  */
-static bool parse_prefixed_id(struct piece component, struct container_path *out)
+static bool parse_prefixed_id(struct text component, struct container_path *out)
 {
-	struct piece body = piece_without_suffix(component, ".scope");
-	struct piece prefix, id;
+	struct text body = piece_without_suffix(component, TEXT(".scope"));
+	struct text prefix, id;
 	char separator;
 
 	if (body.len <= CONTAINER_ID_LEN + 1)
 		return false;
-	id = piece_skip(body, body.len - CONTAINER_ID_LEN);
+	id = text_from(body, body.len - CONTAINER_ID_LEN);
 	separator = id.at[-1];
 	if ((separator != '-' && separator != ':') || !piece_is_container_id(id))
 		return false;
-	prefix = (struct piece){ body.at, body.len - CONTAINER_ID_LEN - 1 };
-	if (piece_ends(prefix, "conmon"))
+	prefix = (struct text){ body.at, body.len - CONTAINER_ID_LEN - 1 };
+	if (text_ends_with(prefix, TEXT("conmon")))
 		return false;
 	for (size_t i = prefix.len; separator == ':' && i > 0; i--) {
 		if (prefix.at[i - 1] != ':')
 			continue;
-		prefix = piece_skip(prefix, i);
+		prefix = text_from(prefix, i);
 		break;
 	}
 	container_found(out, id, runtime_of_prefix(prefix));
@@ -190,7 +160,7 @@ static bool parse_prefixed_id(struct piece component, struct container_path *out
 }
 
 /* Copies a pod's uid, underscores (systemd's escape) as dashes. False when it is none. */
-static bool pod_uid_copy(struct piece uid, char *out)
+static bool pod_uid_copy(struct text uid, char *out)
 {
 	if (uid.len != POD_UID_LEN && uid.len != STATIC_POD_UID_LEN)
 		return false;
@@ -209,17 +179,17 @@ static bool pod_uid_copy(struct piece uid, char *out)
  * "pod<uid>" below a kubepods directory, or the slice "kubepods-burstable-pod<uid>.slice", also
  * with something in front (kind: "kubelet-kubepods-...") and with ":runtime:id" behind.
  */
-static bool parse_pod(struct piece component, bool in_kubepods, struct container_path *out)
+static bool parse_pod(struct text component, bool in_kubepods, struct container_path *out)
 {
-	struct piece body = component;
+	struct text body = component;
 	const char *colon = memchr(component.at, ':', component.len);
 	size_t at = 0;
 	char uid[sizeof(out->pod_uid)];
 
 	if (colon)
 		body.len = (size_t)(colon - component.at);
-	body = piece_without_suffix(body, ".slice");
-	if (!(in_kubepods && piece_starts(body, "pod"))) {
+	body = piece_without_suffix(body, TEXT(".slice"));
+	if (!(in_kubepods && text_starts_with(body, TEXT("pod")))) {
 		const char *mark = memmem(body.at, body.len, "kubepods", strlen("kubepods"));
 
 		if (!mark)
@@ -229,7 +199,7 @@ static bool parse_pod(struct piece component, bool in_kubepods, struct container
 			return false;
 		at = (size_t)(mark - body.at) + 1;
 	}
-	if (!pod_uid_copy(piece_skip(body, at + strlen("pod")), uid))
+	if (!pod_uid_copy(text_from(body, at + strlen("pod")), uid))
 		return false;
 	memset(out, 0, sizeof(*out));
 	memcpy(out->pod_uid, uid, sizeof(uid));
@@ -238,7 +208,7 @@ static bool parse_pod(struct piece component, bool in_kubepods, struct container
 }
 
 /* systemd escapes bytes of a unit name as \xNN. */
-static bool unit_unescape(struct piece text, char *out, size_t out_len)
+static bool unit_unescape(struct text text, char *out, size_t out_len)
 {
 	static const char digits[] = "0123456789abcdef";
 	size_t used = 0;
@@ -267,43 +237,47 @@ static bool unit_unescape(struct piece text, char *out, size_t out_len)
  * systemd-nspawn: "machine-<name>.scope" (machinectl) or "systemd-nspawn@<name>.service". Other
  * machines are virtual ones: their processes are the hypervisor's, and the unit says it best.
  */
-static bool parse_nspawn(struct piece component, struct container_path *out)
+static bool parse_nspawn(struct text component, struct container_path *out)
 {
 	char name[sizeof(out->name)];
-	struct piece escaped;
+	struct text escaped;
 
-	if (piece_starts(component, "machine-") && piece_ends(component, ".scope"))
-		escaped = piece_without_suffix(piece_skip(component, strlen("machine-")), ".scope");
-	else if (piece_starts(component, "systemd-nspawn@") && piece_ends(component, ".service"))
-		escaped = piece_without_suffix(piece_skip(component, strlen("systemd-nspawn@")),
-					       ".service");
+	if (text_starts_with(component, TEXT("machine-")) &&
+	    text_ends_with(component, TEXT(".scope")))
+		escaped = piece_without_suffix(text_from(component, strlen("machine-")),
+					       TEXT(".scope"));
+	else if (text_starts_with(component, TEXT("systemd-nspawn@")) &&
+		 text_ends_with(component, TEXT(".service")))
+		escaped = piece_without_suffix(text_from(component, strlen("systemd-nspawn@")),
+					       TEXT(".service"));
 	else
 		return false;
 	if (!unit_unescape(escaped, name, sizeof(name)) || strncmp(name, "qemu-", 5) == 0 ||
 	    strncmp(name, "lxc-", 4) == 0)
 		return false;
-	return named_container_found(out, (struct piece){ name, strlen(name) }, "nspawn");
+	return named_container_found(out, (struct text){ name, strlen(name) }, "nspawn");
 }
 
 /* LXC and Incus: "lxc.payload.<name>", "lxc.payload/<name>", "lxc/<name>". */
-static bool parse_lxc(struct piece component, struct piece parent, struct container_path *out)
+static bool parse_lxc(struct text component, struct text parent, struct container_path *out)
 {
-	struct piece name = component;
+	struct text name = component;
 
-	if (piece_starts(component, "lxc.payload."))
-		name = piece_skip(component, strlen("lxc.payload."));
-	else if (!piece_is(parent, "lxc") && !piece_is(parent, "lxc.payload"))
+	if (text_starts_with(component, TEXT("lxc.payload.")))
+		name = text_from(component, strlen("lxc.payload."));
+	else if (!text_is(parent, "lxc") && !text_is(parent, "lxc.payload"))
 		return false;
 	return named_container_found(out, name, "lxc");
 }
 
 /* The innermost unit, as long as no container was found: what runs in one has units of its own. */
-static bool parse_unit(struct piece component, struct container_path *out)
+static bool parse_unit(struct text component, struct container_path *out)
 {
 	if (is_container(out))
 		return false;
-	if (!piece_ends(component, ".service") && !piece_ends(component, ".scope") &&
-	    !piece_ends(component, ".socket"))
+	if (!text_ends_with(component, TEXT(".service")) &&
+	    !text_ends_with(component, TEXT(".scope")) &&
+	    !text_ends_with(component, TEXT(".socket")))
 		return false;
 	if (!piece_copy(component, out->unit, sizeof(out->unit)))
 		return false;
@@ -312,7 +286,7 @@ static bool parse_unit(struct piece component, struct container_path *out)
 }
 
 /* True when it said something. */
-static bool parse_component(struct piece component, struct piece parent, bool in_kubepods,
+static bool parse_component(struct text component, struct text parent, bool in_kubepods,
 			    struct container_path *out)
 {
 	bool is_pod = parse_pod(component, in_kubepods, out);
@@ -330,30 +304,30 @@ static bool parse_component(struct piece component, struct piece parent, bool in
 /* The names in the first `len` bytes. */
 static void parse_len(const char *cgroup_path, size_t len, struct container_path *out)
 {
-	struct piece rest = { cgroup_path, len };
-	struct piece parent = { "", 0 };
+	struct text rest = { cgroup_path, len };
+	struct text parent = { "", 0 };
 	bool in_kubepods = false;
 
 	memset(out, 0, sizeof(*out));
 	for (;;) {
-		struct piece component;
+		struct text component;
 
 		while (rest.len && *rest.at == '/')
-			rest = piece_skip(rest, 1);
-		component = (struct piece){ rest.at, strcspn(rest.at, "/") };
+			rest = text_from(rest, 1);
+		component = (struct text){ rest.at, strcspn(rest.at, "/") };
 		if (component.len > rest.len)
 			component.len = rest.len;
 		if (component.len == 0)
 			return;
-		if (piece_is(component, "kubepods"))
+		if (text_is(component, "kubepods"))
 			in_kubepods = true;
 		/* nspawn keeps its own process beside what runs inside. */
-		if (strcmp(out->runtime, "nspawn") == 0 && piece_is(component, "supervisor"))
+		if (strcmp(out->runtime, "nspawn") == 0 && text_is(component, "supervisor"))
 			memset(out, 0, sizeof(*out));
 		else if (parse_component(component, parent, in_kubepods, out))
 			out->len = (size_t)(component.at - cgroup_path) + component.len;
 		parent = component;
-		rest = piece_skip(rest, component.len);
+		rest = text_from(rest, component.len);
 	}
 }
 
