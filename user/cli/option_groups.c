@@ -15,11 +15,12 @@ const char *const option_unwind_words[] = { "auto", "fp", NULL };
 /* In the order of enum select_kind, from SELECT_KIND_JAVA on. */
 static const char *const kind_words[] = { "java", "kernel", "native", NULL };
 
-static int take_selector(struct option_walk *walk, enum select_by by, const char *value)
+/* `min` of the row says which selector it is. */
+static int take_selector(struct option_walk *walk, const char *value)
 {
 	void *selection = (char *)walk->options + walk->at.group->offset;
 
-	if (selection_add(selection, by, value))
+	if (selection_add(selection, (enum select_by)walk->at.row->min, value))
 		return options_refuse(walk, "there are too many selectors: at most %d; use globs",
 				      SELECT_MORE_MAX);
 	return 0;
@@ -49,83 +50,49 @@ int option_check_stores(struct option_walk *walk, const struct option_stores *st
 	return 0;
 }
 
-static int take_container(struct option_walk *walk, const char *value)
-{
-	return take_selector(walk, SELECT_BY_CONTAINER, value);
-}
-
-static int take_pod(struct option_walk *walk, const char *value)
-{
-	return take_selector(walk, SELECT_BY_POD, value);
-}
-
-static int take_namespace(struct option_walk *walk, const char *value)
-{
-	return take_selector(walk, SELECT_BY_NAMESPACE, value);
-}
-
-static int take_service(struct option_walk *walk, const char *value)
-{
-	return take_selector(walk, SELECT_BY_SERVICE, value);
-}
-
-static int take_comm(struct option_walk *walk, const char *value)
-{
-	return take_selector(walk, SELECT_BY_COMM, value);
-}
-
-static int take_cgroup(struct option_walk *walk, const char *value)
-{
-	return take_selector(walk, SELECT_BY_CGROUP, value);
-}
-
-static int take_image(struct option_walk *walk, const char *value)
-{
-	return take_selector(walk, SELECT_BY_IMAGE, value);
-}
-
-static int take_host(struct option_walk *walk, const char *value)
-{
-	return take_selector(walk, SELECT_BY_HOST, value);
-}
-
 const struct option_row option_selection_rows[] = {
 	{ .name = "container",
 	  .kind = OPTION_KIND_OWN,
 	  .repeats = true,
 	  .metavar = "NAME",
 	  .help = "the container's name, its id, or at least 6 digits of the id",
-	  .parse = take_container },
+	  .min = SELECT_BY_CONTAINER,
+	  .parse = take_selector },
 	{ .name = "pod",
 	  .kind = OPTION_KIND_OWN,
 	  .repeats = true,
 	  .metavar = "NAME",
 	  .help = "the Kubernetes pod's name or uid",
-	  .parse = take_pod },
+	  .min = SELECT_BY_POD,
+	  .parse = take_selector },
 	{ .name = "namespace",
 	  .kind = OPTION_KIND_OWN,
 	  .repeats = true,
 	  .metavar = "NAME",
 	  .help = "the Kubernetes namespace",
-	  .parse = take_namespace },
+	  .min = SELECT_BY_NAMESPACE,
+	  .parse = take_selector },
 	{ .name = "service",
 	  .kind = OPTION_KIND_OWN,
 	  .repeats = true,
 	  .metavar = "NAME",
 	  .help = "the name that stays the same over restarts and roll-outs",
-	  .parse = take_service },
+	  .min = SELECT_BY_SERVICE,
+	  .parse = take_selector },
 	{ .name = "image",
 	  .kind = OPTION_KIND_OWN,
 	  .repeats = true,
 	  .metavar = "NAME",
 	  .help = "the container's image",
-	  .parse = take_image },
+	  .min = SELECT_BY_IMAGE,
+	  .parse = take_selector },
 	{ .name = "host",
 	  .kind = OPTION_KIND_OWN,
 	  .repeats = true,
 	  .metavar = "NAME",
 	  .help = "the host, or the Kubernetes node",
-	  .parse = take_host },
+	  .min = SELECT_BY_HOST,
+	  .parse = take_selector },
 	{ .name = "pid",
 	  .letter = 'p',
 	  .kind = OPTION_KIND_NUMBER,
@@ -140,7 +107,8 @@ const struct option_row option_selection_rows[] = {
 	  .repeats = true,
 	  .metavar = "NAME",
 	  .help = "the name of the process",
-	  .parse = take_comm },
+	  .min = SELECT_BY_COMM,
+	  .parse = take_selector },
 	{ .name = "thread",
 	  .kind = OPTION_KIND_TEXT,
 	  .metavar = "NAME",
@@ -151,7 +119,8 @@ const struct option_row option_selection_rows[] = {
 	  .repeats = true,
 	  .metavar = "PATH",
 	  .help = "the cgroup, and all below it",
-	  .parse = take_cgroup },
+	  .min = SELECT_BY_CGROUP,
+	  .parse = take_selector },
 	{ .name = "kind",
 	  .kind = OPTION_KIND_WORD,
 	  .metavar = "KIND",

@@ -47,7 +47,7 @@ struct option_row {
 	const char *wants;	  /* in refusals: "'x' is not WANTS"; NULL = by the kind */
 	size_t offset;		  /* of the field: see OPTION_FIELD */
 	size_t size;
-	uint64_t min, max;
+	uint64_t min, max; /* words: the number of the first; OWN: what `parse` makes of them */
 	/*
 	 * 0; -EINVAL, after options_refuse() when it knows better words than `wants`. What it needs
 	 * is in `walk`.
