@@ -22,6 +22,19 @@
 #define INTERPRETER_MAX	   (16u << 20)
 #define VERIFY_BATCH_CNT   256u
 
+/* Bytes of an object up to the end of its last field. */
+static uint32_t bytes_up_to(const struct hotspot_field *const *fields, size_t cnt)
+{
+	uint32_t bytes = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t end = hotspot_field_end(fields[i]);
+
+		bytes = end > bytes ? end : bytes;
+	}
+	return bytes;
+}
+
 /* ---- heaps ---- */
 
 static uint32_t heap_object_bytes(const struct hotspot_layout *layout)
@@ -32,14 +45,8 @@ static uint32_t heap_object_bytes(const struct hotspot_layout *layout)
 		&layout->heap_memory_high_boundary, &layout->heap_segmap_high,
 		&layout->heap_log2_segment_size,
 	};
-	uint32_t bytes = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		uint32_t end = hotspot_field_end(fields[i]);
-
-		bytes = end > bytes ? end : bytes;
-	}
-	return bytes;
+	return bytes_up_to(fields, ARRAY_SIZE(fields));
 }
 
 static int heap_decode(const struct hotspot_layout *layout, uint64_t object, const uint8_t *bytes,
@@ -219,14 +226,8 @@ static uint32_t blob_bytes(const struct hotspot_layout *layout)
 		&layout->blob_name,	&layout->blob_frame_size,  &layout->blob_code_begin,
 		&layout->blob_code_end, &layout->blob_code_offset, &layout->blob_data_offset,
 	};
-	uint32_t bytes = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		uint32_t end = hotspot_field_end(fields[i]);
-
-		bytes = end > bytes ? end : bytes;
-	}
-	return bytes;
+	return bytes_up_to(fields, ARRAY_SIZE(fields));
 }
 
 int hotspot_code__open(struct hotspot_vm *vm, struct hotspot_code **out, const char **missing_out)
