@@ -474,8 +474,3 @@ void unwind_cache_stats(const struct unwind_cache *cache, struct unwind_stats *o
 {
 	*out = cache->stats;
 }
-
-size_t unwind_cache_bytes(const struct unwind_cache *cache)
-{
-	return sizeof(*cache) + cache->stats.table_cnt * sizeof(struct unwind_entry);
-}

@@ -151,6 +151,5 @@ struct unwind_stats {
 };
 
 void unwind_cache_stats(const struct unwind_cache *cache, struct unwind_stats *out);
-size_t unwind_cache_bytes(const struct unwind_cache *cache);
 
 #endif
