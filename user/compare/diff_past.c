@@ -99,18 +99,23 @@ static int load_earlier(struct past_reading *reading, struct past_range range, u
 	return 0;
 }
 
-static int take_set(struct diff_past *past, struct diff_history_row *rows, size_t cnt)
+static void take_set(struct diff_past *past, struct diff_history_row *rows, size_t cnt)
 {
 	if (cnt)
 		past->sets[past->history.set_cnt++] =
 			(struct diff_history_set){ .rows = rows, .row_cnt = cnt };
 	else
 		free(rows);
-	return 0;
 }
 
-static int measure_day(const struct past_reading *reading, const struct diff_side *before,
-		       const struct diff_side *day, struct diff_past *past)
+/* Of a day and the one before it, or of a pair: one of diff_history.h. */
+typedef int (*measure_fn)(const struct diff_side *before, const struct diff_side *after,
+			  uint32_t item_cnt, double share_min, struct diff_history_row **rows_out,
+			  size_t *cnt_out);
+
+static int measure(const struct past_reading *reading, measure_fn measure_sides,
+		   const struct diff_side *before, const struct diff_side *after,
+		   struct diff_past *past)
 {
 	struct diff_history_row *rows = NULL;
 	uint32_t item_cnt = 0;
@@ -118,9 +123,11 @@ static int measure_day(const struct past_reading *reading, const struct diff_sid
 
 	(void)diff_catalog__items(reading->catalog, &item_cnt);
 
-	int err = diff_history_measure_day(before, day, item_cnt, SHARE_MIN, &rows, &cnt);
+	int err = measure_sides(before, after, item_cnt, SHARE_MIN, &rows, &cnt);
 
-	return err ? err : take_set(past, rows, cnt);
+	if (!err)
+		take_set(past, rows, cnt);
+	return err;
 }
 
 static int load_days(struct past_reading *reading, struct past_range range,
@@ -134,32 +141,18 @@ static int load_days(struct past_reading *reading, struct past_range range,
 		struct diff_side *day = NULL;
 
 		if (days == 0 && last) {
-			err = measure_day(reading, before, last, past);
+			err = measure(reading, diff_history_measure_day, before, last, past);
 			break;
 		}
 		err = load_earlier(reading, range, days, &day);
 		if (err || !day)
 			continue;
-		err = measure_day(reading, before, day, past);
+		err = measure(reading, diff_history_measure_day, before, day, past);
 		diff_side__free(before);
 		before = day;
 	}
 	diff_side__free(before);
 	return err;
-}
-
-static int measure_pair(const struct past_reading *reading, const struct diff_side *before,
-			const struct diff_side *after, struct diff_past *past)
-{
-	struct diff_history_row *rows = NULL;
-	uint32_t item_cnt = 0;
-	size_t cnt = 0;
-
-	(void)diff_catalog__items(reading->catalog, &item_cnt);
-
-	int err = diff_history_measure_pair(before, after, item_cnt, SHARE_MIN, &rows, &cnt);
-
-	return err ? err : take_set(past, rows, cnt);
 }
 
 static int load_pairs(struct past_reading *reading, struct past_range before,
@@ -176,7 +169,7 @@ static int load_pairs(struct past_reading *reading, struct past_range before,
 		if (!err && a)
 			err = load_earlier(reading, after, days, &b);
 		if (!err && b)
-			err = measure_pair(reading, a, b, past);
+			err = measure(reading, diff_history_measure_pair, a, b, past);
 		diff_side__free(a);
 		diff_side__free(b);
 	}
