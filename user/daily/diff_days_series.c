@@ -33,14 +33,6 @@ static int compare_candidates(const void *a, const void *b)
 	return (left->row.item > right->row.item) - (left->row.item < right->row.item);
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-	const struct series_row *left = a;
-	const struct series_row *right = b;
-
-	return (left->item > right->item) - (left->item < right->item);
-}
-
 /* Rows with names that a series takes, the most important first. */
 static size_t choose_rows(const struct diff_days_measure *day, const struct diff_history_row *rows,
 			  size_t cnt, struct candidate *out)
@@ -78,7 +70,7 @@ static int name_rows(struct series *series, const struct diff_catalog *catalog,
 		out[i].variance = chosen[i].row.variance;
 	}
 	if (cnt)
-		qsort(out, cnt, sizeof(*out), compare_rows);
+		qsort(out, cnt, sizeof(*out), series_compare_rows);
 	return 0;
 }
 

@@ -34,6 +34,8 @@ struct series_row {
 	float value;	/* log of the share of the day's samples */
 	float variance; /* of `value`, from the blocks of the day */
 };
+/* For qsort(): by item. */
+int series_compare_rows(const void *a, const void *b);
 
 struct series_day {
 	uint32_t day; /* of the local date, since 1970-01-01 */

@@ -269,7 +269,7 @@ static int read_items(struct byte_reader *reader, struct series *series, uint32_
 	return 0;
 }
 
-static int compare_rows(const void *a, const void *b)
+int series_compare_rows(const void *a, const void *b)
 {
 	const struct series_row *left = a;
 	const struct series_row *right = b;
@@ -300,7 +300,7 @@ static int read_rows(struct byte_reader *reader, const uint32_t *ids, uint32_t i
 	for (uint32_t i = 0; i < cnt; i++)
 		rows[i].variance = read_float(reader);
 	/* An item that an earlier section had first has a lower number now. */
-	qsort(rows, cnt, sizeof(*rows), compare_rows);
+	qsort(rows, cnt, sizeof(*rows), series_compare_rows);
 	*rows_out = take_ptr(rows);
 	*cnt_out = cnt;
 	return 0;
