@@ -79,7 +79,7 @@ static __always_inline __u32 sample_pid(void)
 	return 0;
 }
 
-static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 kind)
+static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 kind, bool is_compat)
 {
 	__u32 pid = sample_pid();
 	struct scratch *state;
@@ -95,36 +95,16 @@ static __always_inline int sample(struct bpf_perf_event_data *ctx, __u32 kind)
 		count(JBPF_CNT_LOST_NO_MAP);
 		return 0;
 	}
-	task = bpf_get_current_task_btf();
-	task_view_btf(task, &view);
-	regs_read(&ctx->regs, &regs);
-	if (!regs.is_user)
-		saved = (void *)bpf_task_pt_regs(task);
-	sample_take(ctx, state, &view, &regs, saved, pid, kind);
-	return 0;
-}
-
-static __always_inline int sample_compat(struct bpf_perf_event_data *ctx, __u32 kind)
-{
-	__u32 pid = sample_pid();
-	struct scratch *state;
-	struct task_struct *task;
-	struct task_view view;
-	struct user_regs regs;
-	const void *saved = NULL;
-
-	if (!pid)
-		return 0;
-	state = scratch_get();
-	if (!state) {
-		count(JBPF_CNT_LOST_NO_MAP);
-		return 0;
+	if (is_compat) {
+		task = (struct task_struct *)bpf_get_current_task();
+		task_view_probe(task, &view);
+	} else {
+		task = bpf_get_current_task_btf();
+		task_view_btf(task, &view);
 	}
-	task = (struct task_struct *)bpf_get_current_task();
-	task_view_probe(task, &view);
 	regs_read(&ctx->regs, &regs);
 	if (!regs.is_user)
-		saved = task_regs_by_hand(task);
+		saved = is_compat ? task_regs_by_hand(task) : (void *)bpf_task_pt_regs(task);
 	sample_take(ctx, state, &view, &regs, saved, pid, kind);
 	return 0;
 }
@@ -132,13 +112,13 @@ static __always_inline int sample_compat(struct bpf_perf_event_data *ctx, __u32 
 SEC("perf_event")
 int oncpu(struct bpf_perf_event_data *ctx)
 {
-	return sample(ctx, JBPF_KEY_SAMPLE);
+	return sample(ctx, JBPF_KEY_SAMPLE, false);
 }
 
 SEC("?perf_event")
 int oncpu_compat(struct bpf_perf_event_data *ctx)
 {
-	return sample_compat(ctx, JBPF_KEY_SAMPLE);
+	return sample(ctx, JBPF_KEY_SAMPLE, true);
 }
 
 /* ---- other events: one program serves all of them, and reads which one has triggered it ---- */
@@ -171,7 +151,7 @@ int onevent(struct bpf_perf_event_data *ctx)
 	__u32 kind = event_kind(ctx);
 
 	if (kind)
-		return sample(ctx, kind);
+		return sample(ctx, kind, false);
 	count(JBPF_CNT_LOST_NO_MAP);
 	count(JBPF_CNT_EVENT_LOST);
 	return 0;
@@ -183,7 +163,7 @@ int onevent_compat(struct bpf_perf_event_data *ctx)
 	__u32 kind = event_kind(ctx);
 
 	if (kind)
-		return sample_compat(ctx, kind);
+		return sample(ctx, kind, true);
 	count(JBPF_CNT_LOST_NO_MAP);
 	count(JBPF_CNT_EVENT_LOST);
 	return 0;
