@@ -41,9 +41,7 @@ struct web_timeline {
 	uint64_t *lost;	   /* samples, by step */
 	bool *is_recorded; /* by step: was anything written at all? */
 	struct strtab *images;
-	struct strtab *services; /* of JVMs: id = index in newest_images */
-	uint32_t *newest_images; /* of the JVM of each service that came last */
-	size_t service_cap;
+	struct strtab *services;  /* of JVMs */
 	struct strtab *processes; /* JVMs that were looked at */
 	struct start *starts;
 	size_t start_cnt;
