@@ -271,12 +271,6 @@ static void source_drop_spaces(struct probe *source)
 	source->space_pid = 0;
 }
 
-static void source_drop_space(struct probe *source, uint32_t pid)
-{
-	if (source->space_pid == pid)
-		source_drop_spaces(source);
-}
-
 static uint32_t source_cpus(const struct probe *source)
 {
 	(void)source;
@@ -354,7 +348,6 @@ static const struct sample_source_ops source_ops = {
 	.set_unwind_table = source_set_unwind_table,
 	.drop_unwind_table = source_drop_unwind_table,
 	.set_space = source_set_space,
-	.drop_space = source_drop_space,
 	.drop_spaces = source_drop_spaces,
 	.cpus = source_cpus,
 	.unsampled_cpus = source_unsampled_cpus,

@@ -216,7 +216,6 @@ int unwind_feed_take_space(struct unwind_feed *feed, const struct packet *packet
 	if (!err)
 		return 0;
 	pr_debug("process %u: mappings not set: %s\n", said->pid, errstr(err));
-	feed->refused_spaces++;
 	return 0;
 }
 

@@ -40,7 +40,6 @@ struct unwind_feed {
 	size_t table_cnt;
 	size_t table_cap;
 	size_t left_cnt; /* that go when the window ends */
-	uint64_t refused_spaces;
 };
 
 /* Borrows both. */

@@ -271,7 +271,6 @@ void probe__drop_unwind_table(struct probe *probe, uint32_t table_id);
  */
 __must_check int probe__set_space(struct probe *probe, uint32_t pid, uint64_t account_id,
 				  const struct jbpf_space *space);
-void probe__drop_space(struct probe *probe, uint32_t pid);
 /* Those of all processes. */
 void probe__drop_spaces(struct probe *probe);
 /* So many chunks of JBPF_UNWIND_CHUNK_WORDS all tables together may have. */

@@ -179,11 +179,6 @@ int probe__set_space(struct probe *probe, uint32_t pid, uint64_t account_id,
 	return probe_unwind_set_space(probe__unwind(probe), pid, account_id, space);
 }
 
-void probe__drop_space(struct probe *probe, uint32_t pid)
-{
-	probe_lives_drop(&probe__unwind(probe)->spaces, pid);
-}
-
 void probe__drop_spaces(struct probe *probe)
 {
 	probe_lives_drop_all(&probe__unwind(probe)->spaces);

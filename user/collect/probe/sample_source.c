@@ -26,7 +26,6 @@ const struct sample_source_ops sample_source_probe = {
 	.set_unwind_table = probe__set_unwind_table,
 	.drop_unwind_table = probe__drop_unwind_table,
 	.set_space = probe__set_space,
-	.drop_space = probe__drop_space,
 	.drop_spaces = probe__drop_spaces,
 	.unwind_chunks = probe__unwind_chunks,
 	.opt_out = probe__opt_out,

@@ -46,7 +46,6 @@ struct sample_source_ops {
 	void (*drop_unwind_table)(struct probe *probe, uint32_t table_id);
 	int (*set_space)(struct probe *probe, uint32_t pid, uint64_t account_id,
 			 const struct jbpf_space *space);
-	void (*drop_space)(struct probe *probe, uint32_t pid);
 	void (*drop_spaces)(struct probe *probe);
 	uint32_t (*unwind_chunks)(const struct probe *probe);
 	int (*opt_out)(struct probe *probe, uint32_t pid, const struct jbpf_known *process);
