@@ -179,7 +179,6 @@ static CURLcode set_options(struct exchange *exchange, struct curl_slist *header
 		SET(CURLOPT_PASSWORD, options->password);
 	}
 	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)options->connect_timeout_ms);
-	SET(CURLOPT_TIMEOUT_MS, (long)options->total_timeout_ms);
 	SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
 	SET(CURLOPT_LOW_SPEED_TIME, (long)((options->stall_timeout_ms + 999) / 1000));
 	SET(CURLOPT_ACCEPT_ENCODING, "gzip");

@@ -25,7 +25,6 @@ struct http_client;
 struct http_options {
 	uint32_t connect_timeout_ms;
 	uint32_t stall_timeout_ms; /* nothing comes or goes for so long */
-	uint32_t total_timeout_ms; /* of a request, its answer included; 0 = no limit */
 	const char *ca_file;	   /* NULL = those that the system trusts; borrowed */
 	const char *user;	   /* of basic authentication; NULL = none; borrowed */
 	const char *password;	   /* with it; borrowed */
