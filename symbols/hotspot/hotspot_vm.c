@@ -17,7 +17,6 @@
 #include "user/host/remote_mem.h"
 #include "symbols/hotspot/vm_structs.h"
 #include "user/util/cleanup.h"
-#include "user/util/parse.h"
 #include "user/util/strtab.h"
 
 #define LIBJVM_MAX	    8u /* files of that name in one process */

@@ -22,7 +22,6 @@
 #include "symbols/elf/demangle.h"
 #include "symbols/elf/elf_symtab_wire.h"
 #include "user/files/opener.h"
-#include "symbols/parser/parser_child.h"
 #include "symbols/parser/parser_internal.h"
 #include "user/sandbox/parser_sandbox.h"
 #include "symbols/perfmap/perfmap_wire.h"

@@ -37,7 +37,6 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
-#include "user/util/parse.h"
 
 #define RECORD_WINDOW_NS    (10 * CLOCK_NS_PER_S)
 #define RECORD_MIN_SLICE_NS (CLOCK_NS_PER_S / 2)

@@ -16,7 +16,6 @@
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
-#include "user/util/fs.h"
 #include "user/util/log.h"
 
 #define COMPACT_FIRST_NS (5 * CLOCK_NS_PER_S)

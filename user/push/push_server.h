@@ -12,7 +12,6 @@
 
 #include "user/push/push_sum.h"
 #include "user/remote/remote_sender.h"
-#include "user/util/attributes.h"
 
 /* Dropped one by one of one sum: more are no odd rows or samples, but an odd server. */
 #define PUSH_REFUSED_MAX 16

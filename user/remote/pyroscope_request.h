@@ -22,7 +22,6 @@
 
 #include "user/model/event.h"
 #include "user/model/window.h"
-#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 #define PYROSCOPE_VALUE_MAX_BYTES 256 /* of a label; longer ones are cut */

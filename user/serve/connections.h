@@ -14,8 +14,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "user/util/attributes.h"
-
 struct connections;
 
 /*

@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 #define VARINT_MAX_BYTES 10

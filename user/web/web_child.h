@@ -7,7 +7,6 @@
 #ifndef JBPF_WEB_WEB_CHILD_H
 #define JBPF_WEB_WEB_CHILD_H
 
-#include "user/util/attributes.h"
 #include "user/web/web_query.h"
 
 #define WEB_JOB_SECONDS	  20

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "user/collect/running_wire.h"
-#include "user/util/attributes.h"
 
 #define WEB_RUNNING_IDLE_S    10 /* without a question: then the connection ends */
 #define WEB_RUNNING_BYTES     (32u << 20)
