@@ -477,6 +477,19 @@ def test_parameters_that_one_profiler_alone_writes_make_no_method_another(tmp_pa
     assert all("(" in row["name"] for row in both["rows"] if row["kind"] == "method_total")
 
 
+def test_kernel_functions_that_one_profiler_alone_marks_are_the_same(tmp_path):
+    marked = b"java;a/B.c;Java_write;do_syscall_64_[k];vfs_write_[k] 60\njava;a/B.d 40\n"
+    plain = b"java;a/B.c;Java_write;do_syscall_64;vfs_write 60\njava;a/B.d 40\n"
+    user_only = b"java;a/B.c;Java_write 60\njava;a/B.d 40\n"
+    for before, after in ((marked, plain), (plain, marked)):
+        answer = as_json(jbpf("diff", *files(tmp_path, before, after), "--format", "json"))
+        assert all(row["share_before"] == row["share_after"] for row in answer["rows"]), answer["rows"]
+        assert any("alone marks functions of the kernel" in note for note in answer["notes"])
+    for before, after in ((marked, marked), (marked, user_only)):
+        answer = as_json(jbpf("diff", *files(tmp_path, before, after), "--format", "json"))
+        assert not any("alone marks functions" in note for note in answer["notes"])
+
+
 def test_a_line_that_is_too_long_loses_its_root_and_says_so(tmp_path):
     deep = "java" + ";com/example/parser/RecursiveDescentParser.parseExpression" * 1500 + " 900\njava;com/example/Main.idle 100\n"
     answer = as_json(jbpf("diff", *files(tmp_path, deep.encode(), deep.encode()), "--format", "json"))

@@ -24,6 +24,7 @@
 #include "user/util/fs.h"
 #include "user/util/lines.h"
 #include "user/util/log.h"
+#include "user/util/strtab.h"
 #include "user/compare/unpack.h"
 
 #define FILE_MAX_BYTES	(1024u << 20)
@@ -44,10 +45,11 @@ struct foreign_file {
 	int place;
 	size_t line_cnt; /* stacks */
 	size_t bad_cnt;
-	size_t two_column_cnt; /* stacks that end in a number themselves */
-	size_t cut_cnt;	       /* lines that lost frames at their root */
-	bool loses_parameters; /* of methods, as the other file has none */
-	long double frames;    /* in the counts' units */
+	size_t two_column_cnt;	 /* stacks that end in a number themselves */
+	size_t cut_cnt;		 /* lines that lost frames at their root */
+	bool loses_parameters;	 /* of methods, as the other file has none */
+	bool loses_kernel_marks; /* as the other file has the same functions without */
+	long double frames;	 /* in the counts' units */
 	long double unknown_frames;
 };
 
@@ -358,6 +360,24 @@ static void find_scales(const struct foreign_file *files, struct foreign_scale *
 		};
 }
 
+/* The stack without the marks of the kernel's functions. 0 or -ENOMEM. */
+static int append_unmarked(const struct profile_stack *stack, struct strbuf *out)
+{
+	const char *text = stack->text;
+	size_t len = stack->len;
+	struct stack_frame frame;
+	bool is_first = true;
+
+	for (; stack_text_next(&text, &len, &frame); is_first = false) {
+		bool is_kernel = frame.kind == FRAME_KIND_KERNEL;
+
+		if (!is_first)
+			strbuf_putc(out, ';');
+		strbuf_append(out, frame.text, is_kernel ? frame.name_len : frame.text_len);
+	}
+	return strbuf_error(out);
+}
+
 static int fill(const struct foreign_file *file, struct diff_catalog *catalog,
 		const struct foreign_scale *scale, struct diff_loaded *out)
 {
@@ -372,13 +392,20 @@ static int fill(const struct foreign_file *file, struct diff_catalog *catalog,
 
 	for (size_t i = 0; !err && i < profile__stack_count(file->profile); i++) {
 		struct profile_stack stack = profile__stack(file->profile, i);
+		__cleanup_strbuf struct strbuf unmarked = STRBUF_INIT;
 		uint64_t before = block.samples;
 
 		/* The sum is what is rounded: many small counts make as much as they are together. */
 		sum += (long double)stack.count * factor;
 		block.samples = (uint64_t)roundl(sum);
-		err = diff_catalog__add(catalog, loaded.side, stack.text, stack.len,
-					block.samples - before);
+		if (file->loses_kernel_marks) {
+			err = append_unmarked(&stack, &unmarked);
+			stack.text = unmarked.data;
+			stack.len = unmarked.len;
+		}
+		if (!err)
+			err = diff_catalog__add(catalog, loaded.side, stack.text, stack.len,
+						block.samples - before);
 	}
 	if (!err && block.samples)
 		err = diff_side__close_block(loaded.side, &block);
@@ -476,6 +503,63 @@ static int match_parameters(struct foreign_file *files, struct diff_catalog *cat
 	return err;
 }
 
+/* ---- marks of kernel functions ---- */
+
+static int collect_kernel_names(const struct foreign_file *file, struct strtab *out)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < profile__stack_count(file->profile); i++) {
+		struct profile_stack stack = profile__stack(file->profile, i);
+		struct stack_frame frame;
+		uint32_t id;
+
+		while (!err && stack_text_next(&stack.text, &stack.len, &frame))
+			if (frame.kind == FRAME_KIND_KERNEL)
+				err = strtab__intern(out, frame.name, frame.name_len, &id);
+	}
+	return err;
+}
+
+/* Does the file have some of these names, and none of them, nor any other, with a mark? */
+static bool has_only_unmarked(const struct foreign_file *file, const struct strtab *names)
+{
+	bool has_unmarked = false;
+
+	for (size_t i = 0; i < profile__stack_count(file->profile); i++) {
+		struct profile_stack stack = profile__stack(file->profile, i);
+		struct stack_frame frame;
+
+		while (stack_text_next(&stack.text, &stack.len, &frame)) {
+			if (frame.kind == FRAME_KIND_KERNEL)
+				return false;
+			has_unmarked =
+				has_unmarked ||
+				(frame.kind == FRAME_KIND_NATIVE &&
+				 strtab__find(names, frame.name, frame.name_len) != STRTAB_NONE);
+		}
+	}
+	return has_unmarked;
+}
+
+/*
+ * async-profiler and jbpf write "do_syscall_64_[k]", stackcollapse-perf.pl only when it is asked to. Where one
+ * file has no such mark, but functions that the other one marks, that one's marks are left out.
+ */
+static int match_kernel_marks(struct foreign_file *files)
+{
+	int err = 0;
+
+	for (int i = 0; !err && i < 2; i++) {
+		struct strtab *names = strtab__new();
+
+		err = names ? collect_kernel_names(&files[i], names) : -ENOMEM;
+		files[i].loses_kernel_marks = !err && has_only_unmarked(&files[1 - i], names);
+		strtab__free(names);
+	}
+	return err;
+}
+
 static int note_lines(const struct foreign_file *file, struct diff_notes *notes)
 {
 	int err = 0;
@@ -488,6 +572,10 @@ static int note_lines(const struct foreign_file *file, struct diff_notes *notes)
 				     "'%s' alone has the parameters of methods: they are left "
 				     "out, and methods of one name are one",
 				     file->path);
+	if (!err && file->loses_kernel_marks)
+		err = diff_notes_add(
+			notes, "'%s' alone marks functions of the kernel: the marks are left out",
+			file->path);
 	if (!err && file->cut_cnt)
 		err = diff_notes_add(notes,
 				     "'%s': %zu line%s of more than %d KiB, which lost the frames "
@@ -525,6 +613,8 @@ int diff_foreign_load(const char *path_before, const char *path_after, struct di
 
 		find_scales(files, scales);
 		err = match_parameters(files, catalog);
+		if (!err)
+			err = match_kernel_marks(files);
 		for (int i = 0; !err && i < 2; i++)
 			err = fill(&files[i], catalog, &scales[i], &sides[i]);
 		if (!err)
