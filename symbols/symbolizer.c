@@ -28,7 +28,8 @@ int symbolizer__open(const struct symbolizer_options *options, struct symbolizer
 	if (!err) {
 		symbolizer->names = hosts->names;
 		err = options->kallsyms_fd ?
-			      kallsyms__from_fd(options->kallsyms_fd, &symbolizer->kallsyms) :
+			      kallsyms__from_fd(options->kallsyms_fd, options->proc_fd,
+						&symbolizer->kallsyms) :
 			      kallsyms__open(options->proc_fd, &symbolizer->kallsyms);
 	}
 	if (err) {
@@ -123,7 +124,8 @@ static int symbolizer_read_kernel_answer(struct symbolizer *symbolizer, uint64_t
 	if (err == -ENOMEM)
 		return err;
 	*out = (struct answer){
-		.kind = err || symbol.may_change ? ANSWER_KIND_MISSING : ANSWER_KIND_FIXED,
+		.kind = err || symbol.may_change || symbol.is_of_module ? ANSWER_KIND_MISSING :
+									  ANSWER_KIND_FIXED,
 		.frame_kind = FRAME_KIND_KERNEL,
 		.is_unknown = err != 0,
 	};

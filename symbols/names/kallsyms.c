@@ -24,6 +24,8 @@
 #define KALLSYMS_BPF_REFRESH_NS (60 * CLOCK_NS_PER_S)
 /* What is asked this soon after a reading was there when it was read. */
 #define KALLSYMS_FRESH_NS CLOCK_NS_PER_S
+/* Whether other modules were loaded is read from one short file, this often while modules are asked for. */
+#define KALLSYMS_MODULES_NS CLOCK_NS_PER_S
 #define KALLSYMS_IMAGE_BYTES \
 	4096u /* of a trampoline or dispatcher, at most a page (bpf_jit_comp.c) */
 /* The last function before a gap (end of the kernel, of a module) is taken to be this long at most. */
@@ -45,7 +47,8 @@ struct kallsyms_reach {
 };
 
 struct kallsyms {
-	int fd; /* -1: could not be opened */
+	int fd;		/* -1: could not be opened */
+	int modules_fd; /* -1: there are no modules, or none can be seen */
 	struct kallsyms_entry *entries;
 	size_t cnt;
 	size_t cap;
@@ -57,9 +60,12 @@ struct kallsyms {
 	struct kallsyms_reach *reaches;
 	size_t reach_cnt;
 	size_t reach_cap;
+	uint64_t modules_hash;	  /* of the list of modules, from before the table was read */
+	uint64_t modules_boot_ns; /* when it was looked at last */
+	bool modules_differ;	  /* by then: other modules may be in their places */
 };
 
-int kallsyms__from_fd(int fd, struct kallsyms **out)
+int kallsyms__from_fd(int fd, int proc_fd, struct kallsyms **out)
 {
 	struct kallsyms *syms = calloc(1, sizeof(*syms));
 
@@ -69,13 +75,14 @@ int kallsyms__from_fd(int fd, struct kallsyms **out)
 		return -ENOMEM;
 	}
 	syms->fd = fd;
+	syms->modules_fd = openat(proc_fd, "modules", O_RDONLY | O_CLOEXEC);
 	*out = syms;
 	return 0;
 }
 
 int kallsyms__open(int proc_fd, struct kallsyms **out)
 {
-	return kallsyms__from_fd(openat(proc_fd, "kallsyms", O_RDONLY | O_CLOEXEC), out);
+	return kallsyms__from_fd(openat(proc_fd, "kallsyms", O_RDONLY | O_CLOEXEC), proc_fd, out);
 }
 
 void kallsyms__free(struct kallsyms *syms)
@@ -84,6 +91,8 @@ void kallsyms__free(struct kallsyms *syms)
 		return;
 	if (syms->fd >= 0)
 		close(syms->fd);
+	if (syms->modules_fd >= 0)
+		close(syms->modules_fd);
 	free(syms->entries);
 	free(syms->reaches);
 	strbuf_release(&syms->names);
@@ -283,6 +292,12 @@ static bool is_bpf(const char *module)
 	return strcmp(module, "bpf") == 0;
 }
 
+/* Of one that /proc/modules has. */
+static bool is_loaded_module(const char *module)
+{
+	return *module && !is_bpf(module) && !has_prefix(module, "__builtin__");
+}
+
 static bool is_bpf_image(const struct kallsyms *syms, const struct kallsyms_entry *entry)
 {
 	const char *name = syms->names.data + entry->name;
@@ -338,7 +353,55 @@ static int kallsyms_find(const struct kallsyms *syms, uint64_t address, struct k
 		.module = syms->names.data + syms->entries[low - 1].module,
 	};
 	out->may_change = is_bpf(out->module) || is_last_of_module(syms, low - 1);
+	out->is_of_module = is_loaded_module(out->module);
 	return 0;
+}
+
+static uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (uint8_t)bytes[i]) * 0x100000001b3;
+	return hash;
+}
+
+/*
+ * Of which modules there are, the newest first, and where: words 0, 1 and 5 of each line of /proc/modules
+ * (m_show() in kernel/module/procfs.c). The others are how they are used. 0: it cannot be read.
+ */
+static uint64_t hash_modules(const struct kallsyms *syms)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+	char text[4096];
+	int word = 0;
+
+	if (syms->modules_fd < 0 || lseek(syms->modules_fd, 0, SEEK_SET) < 0)
+		return 0;
+	for (;;) {
+		ssize_t got = read(syms->modules_fd, text, sizeof(text));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return 0;
+		if (got == 0)
+			return hash;
+		for (ssize_t i = 0; i < got; i++) {
+			if (word <= 1 || word == 5)
+				hash = hash_bytes(hash, &text[i], 1);
+			word = text[i] == '\n' ? 0 : word + (text[i] == ' ');
+		}
+	}
+}
+
+/* Are there other modules than when the table was read? One may have the place of another. */
+static bool modules_differ(struct kallsyms *syms, uint64_t now_boot_ns)
+{
+	if (syms->modules_differ || syms->modules_fd < 0 ||
+	    now_boot_ns - syms->modules_boot_ns < KALLSYMS_MODULES_NS)
+		return syms->modules_differ;
+	syms->modules_boot_ns = now_boot_ns;
+	syms->modules_differ = hash_modules(syms) != syms->modules_hash;
+	return syms->modules_differ;
 }
 
 /* Those that begin where they did, under the same name; that of a BPF program has its tag. */
@@ -363,6 +426,9 @@ static int kallsyms_read(struct kallsyms *syms, uint64_t now_boot_ns)
 	__cleanup_free char *text = malloc(KALLSYMS_STEP_BYTES);
 	struct kallsyms fresh = {
 		.fd = syms->fd,
+		.modules_fd = syms->modules_fd,
+		.modules_hash = hash_modules(syms),
+		.modules_boot_ns = now_boot_ns,
 		.read_boot_ns = now_boot_ns,
 		.made_boot_ns = now_boot_ns,
 	};
@@ -423,6 +489,8 @@ static int kallsyms_find_sure(struct kallsyms *syms, uint64_t address, bool is_f
 
 	if (!err && out->may_change && !kallsyms_reaches(syms, out, address, is_fresh))
 		err = -ENOENT;
+	if (!err && out->is_of_module && syms->modules_differ)
+		err = -ENOENT;
 	return err;
 }
 
@@ -438,6 +506,8 @@ int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address, uint64_t 
 		return -EACCES;
 	if (syms->cnt)
 		err = kallsyms_find_sure(syms, address, is_fresh, &found);
+	if (err == 0 && found.is_of_module && modules_differ(syms, now_boot_ns))
+		err = -ENOENT;
 	if (err == 0 && !found.may_change) {
 		*out = found;
 		return 0;

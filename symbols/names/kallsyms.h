@@ -2,7 +2,8 @@
 /*
  * Kernel functions from /proc/kallsyms. Read when first needed, and again when an address lies
  * outside of everything known (a new module or BPF program), or among BPF programs, which come and go
- * without a gap; but not often. Until then what may be of a newer program or module has no name. The file stays open:
+ * without a gap, or when other modules are loaded than before; but not often. Until then what may be of a newer program or
+ * module has no name. The file stays open:
  * whether it shows addresses is decided by the rights its opener had, which jbpfd gives up later.
  */
 #ifndef JBPF_NAMES_KALLSYMS_H
@@ -21,16 +22,17 @@ struct kallsyms;
 
 struct kallsym {
 	uint64_t start;
-	uint64_t end;	    /* exclusive */
-	const char *name;   /* as the kernel has it; valid until the next lookup */
-	bool may_change;    /* ask again: other code may be there by then */
+	uint64_t end;	  /* exclusive */
+	const char *name; /* as the kernel has it; valid until the next lookup */
+	bool may_change;  /* ask again: other code may be there by then */
+	bool is_of_module; /* ask again as well, which costs nothing while no other module is loaded */
 	const char *module; /* "ext4", "bpf"; "" for the kernel itself */
 };
 
 /* Opens `proc_fd`/kallsyms. 0, also when it cannot be opened (nothing is found then), -ENOMEM. */
 __must_check int kallsyms__open(int proc_fd, struct kallsyms **out);
 /* The same for what somebody opened, who may have had more rights; taken over. 0 or -ENOMEM. */
-__must_check int kallsyms__from_fd(int fd, struct kallsyms **out);
+__must_check int kallsyms__from_fd(int fd, int proc_fd, struct kallsyms **out);
 void kallsyms__free(struct kallsyms *syms); /* NULL is fine */
 
 /*

@@ -41,13 +41,18 @@ static int tree_remove(void **state)
 	return system(command);
 }
 
-static void write_kallsyms(const char *text)
+static void write_file(const char *name, const char *text)
 {
-	int fd = openat(proc_fd, "kallsyms", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	int fd = openat(proc_fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 	close(fd);
+}
+
+static void write_kallsyms(const char *text)
+{
+	write_file("kallsyms", text);
 }
 
 /* "-" not found, "!" hidden */
@@ -195,6 +200,35 @@ static void a_module_behind_the_last_function_of_another_gets_its_own_name(void 
 	kallsyms__free(syms);
 }
 
+static void a_module_in_the_place_of_another_has_its_own_names_or_none(void **state)
+{
+	static const char with_ext4[] = KERNEL "ffffffffc0000000 t ext4_read\t[ext4]\n"
+					       "ffffffffc0000100 t ext4_write\t[ext4]\n";
+	static const char with_xfs[] = KERNEL "ffffffffc0000000 t xfs_read\t[xfs]\n"
+					      "ffffffffc0000080 t xfs_write\t[xfs]\n";
+	struct kallsyms *syms;
+
+	(void)state;
+	write_kallsyms(with_ext4);
+	write_file("modules", "ext4 8192 1 - Live 0xffffffffc0000000\n");
+	assert_int_equal(kallsyms__open(proc_fd, &syms), 0);
+	check(syms, 0xffffffffc0000010, 100, "ext4_read", "ext4");
+	/* How often it is used is no other module. */
+	write_file("modules", "ext4 8192 2 mbcache, Live 0xffffffffc0000000\n");
+	check(syms, 0xffffffffc0000010, 110, "ext4_read", "ext4");
+	write_kallsyms(with_xfs);
+	write_file("modules", "xfs 8192 1 - Live 0xffffffffc0000000\n");
+	check(syms, 0xffffffffc0000010, 112, "-", "");
+	check(syms, 0xffffffff81000000, 113, "startup_64", "");
+	check(syms, 0xffffffffc0000010, 130, "xfs_read", "xfs");
+	check(syms, 0xffffffffc0000010, 150, "xfs_read", "xfs");
+	/* The same one at another address. */
+	write_file("modules", "xfs 8192 1 - Live 0xffffffffc0000040\n");
+	check(syms, 0xffffffffc0000010, 152, "-", "");
+	kallsyms__free(syms);
+	assert_int_equal(unlinkat(proc_fd, "modules", 0), 0);
+}
+
 static void a_trampoline_is_a_page_at_most(void **state)
 {
 	struct kallsyms *syms;
@@ -282,6 +316,7 @@ int main(void)
 		cmocka_unit_test(a_bpf_program_between_two_others_gets_its_own_name),
 		cmocka_unit_test(what_is_known_of_a_bpf_program_is_not_of_another_in_its_place),
 		cmocka_unit_test(a_module_behind_the_last_function_of_another_gets_its_own_name),
+		cmocka_unit_test(a_module_in_the_place_of_another_has_its_own_names_or_none),
 		cmocka_unit_test(a_trampoline_is_a_page_at_most),
 		cmocka_unit_test(kallsyms_hidden_addresses_are_said_to_be),
 		cmocka_unit_test(kallsyms_that_cannot_be_opened_gives_nothing),
