@@ -414,16 +414,31 @@ static bool append_unmarked_java(const char *name, size_t len, bool among_java, 
 	return true;
 }
 
+/* "libz.so", "libz.so.1.2.13" */
+static bool is_library(const char *name, size_t len)
+{
+	while (len && (name[len - 1] == '.' || (name[len - 1] >= '0' && name[len - 1] <= '9')))
+		len--;
+	return ends_with(name, len, ".so");
+}
+
 /*
- * "libz.so.1.2.13+0x3a0": a function without a symbol. Where it begins is another place in the next
- * build, so that all of a library's are one: "[libz.so.1.2.13]". 0: it is no such name; else the
- * library's length.
+ * A function without a symbol: "libz.so.1.2.13+0x3a0", or, of async-profiler, the library's path alone. Where it
+ * begins is another place in the next build, so that all of a library's are one: "[libz.so.1.2.13]", as
+ * stackcollapse-perf.pl has them. False: it is no such name.
  */
-static size_t library_len(const char *name, size_t len)
+static bool append_library(const char *name, size_t len, struct strbuf *out)
 {
 	size_t library = without_offset(name, len);
+	const char *slash = library && *name == '/' ? memrchr(name, '/', library) : NULL;
+	const char *base = slash ? slash + 1 : name;
 
-	return library < len && contains(name, library, ".so") ? library : 0;
+	library -= (size_t)(base - name);
+	if (slash ? !is_library(base, library) :
+		    without_offset(name, len) == len || !contains(base, library, ".so"))
+		return false;
+	strbuf_printf(out, "[%.*s]", (int)library, base);
+	return true;
 }
 
 /* A frame without suffix; *kind says what it turned out to be. */
@@ -436,8 +451,8 @@ static void append_unmarked(const char *name, size_t len, bool among_java, struc
 		strbuf_puts(out, PYTHON_THREAD);
 	else if (is_perf_map(name, len))
 		strbuf_puts(out, UNKNOWN_JIT);
-	else if (library_len(name, len))
-		strbuf_printf(out, "[%.*s]", (int)library_len(name, len), name);
+	else if (append_library(name, len, out))
+		return;
 	else if (append_unmarked_java(name, without_offset(name, len), among_java, out))
 		*kind = FRAME_KIND_JIT;
 	else if (!append_vm_code(name, len, out) && !append_tiered(name, len, out))
