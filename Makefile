@@ -206,6 +206,8 @@ $(CRASH_BIN): $(CRASH_SRC:%.c=$(BUILD)/%.o) $(LIB)
 	$(link)
 
 $(BENCH_BIN:%=%.o): $(BENCH_SKEL)
+# Its frames are found by unwind tables.
+$(BUILD)/tests/bench/bench_frames.o: CFLAGS += -fomit-frame-pointer
 
 $(BUILD)/tests/bpf/live_unwind.o: $(BUILD)/tests/bpf/unwind_dump.skel.h
 $(BUILD)/tests/bpf/live_unwind: override LDLIBS += -ldw

@@ -16,6 +16,7 @@ class Turn:
     bpf: float  # the same, of its BPF programs
     busy: float  # CPUs of the host that were busy meanwhile
     ns_per_sample: float | None  # of its sampling program
+    sampler_runs: float  # of that, per second
     memory: int
     end_cpu: float  # seconds to end, name and print
     ended: bool  # by itself
@@ -27,14 +28,14 @@ class Turn:
 
 
 def bpf_cost(before, after):
-    """Seconds, and nanoseconds per run of the program that samples: the perf_event one that ran most."""
+    """Seconds; runs, and nanoseconds per run, of the program that samples: the perf_event one that ran most."""
     seconds, sampler = 0.0, (0, 0.0)
     for ident, (kind, runs, run_s) in after.items():
         _, runs_before, run_s_before = before.get(ident, (kind, 0, 0.0))
         seconds += run_s - run_s_before
         if kind == "perf_event":
             sampler = max(sampler, (runs - runs_before, run_s - run_s_before))
-    return seconds, sampler[1] / sampler[0] * 1e9 if sampler[0] else None
+    return seconds, sampler[0], sampler[1] / sampler[0] * 1e9 if sampler[0] else None
 
 
 def measure(program, seconds, end_s, keep=None):
@@ -46,12 +47,12 @@ def measure(program, seconds, end_s, keep=None):
         bpf, busy, begin, cpu = program.bpf(), busy_seconds(), time.monotonic(), program.cpu_seconds()
         time.sleep(seconds)
         cpu_after, took, busy_after = program.cpu_seconds(), time.monotonic() - begin, busy_seconds()
-        bpf_s, ns_per_sample = bpf_cost(bpf, program.bpf())
+        bpf_s, runs, ns_per_sample = bpf_cost(bpf, program.bpf())
         memory = program.memory()
         end_cpu, life = program.cpu_seconds(), time.monotonic() - born
         ended = program.stop(end_s if program.names_at_end else END_S)
         turn = Turn(cpu=(cpu_after - cpu) / took, bpf=bpf_s / took, busy=(busy_after - busy) / took,
-                    ns_per_sample=ns_per_sample, memory=memory, end_cpu=program.cpu_seconds() - end_cpu, ended=ended,
+                    ns_per_sample=ns_per_sample, sampler_runs=runs / took, memory=memory, end_cpu=program.cpu_seconds() - end_cpu, ended=ended,
                     samples=program.samples() if ended else 0, size=program.out_bytes(), max_rss=program.max_rss,
                     life_cpu=program.cpu_seconds() / life)
         if keep:
