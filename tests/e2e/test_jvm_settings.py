@@ -4,12 +4,14 @@ Names are read and stacks are walked as they are by default: no chain of Chains.
 import shutil
 import subprocess
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from harness.chains import verdict, wait_whole
 from harness.containers import java
 from harness.folded import assert_rare
+from harness.programs import wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.long("each setting is a JVM more: time; and shares of samples")]
 
@@ -43,8 +45,11 @@ def chains(seconds, flags):
     return java("Chains", seconds, frame_pointer=False, flags=["-XX:-Inline", *flags], inline=True)
 
 
-def judge(daemon, pid):
-    profiler = daemon("--frequency", "999", window="2s").start().wait_ready()
+def judge_new(daemon, pid):
+    judge(daemon("--frequency", "999", window="2s").start().wait_ready(), pid)
+
+
+def judge(profiler, pid):
     wait_whole(profiler, pid)
     begin = profiler.stored_until()
     profiler.wait_samples({pid: ENOUGH}, since=begin)
@@ -63,7 +68,7 @@ def judge(daemon, pid):
 def test_stacks_are_those_of_the_program_whatever_the_jvm_is_set_to(engine, daemon, jdk, name):
     container = engine.start_ready(f"setting-{jdk}-{name.replace(' ', '-')}", chains(900, SETTINGS[name][1]),
                                    "READY", jdk=jdk)
-    judge(daemon, container.pid)
+    judge_new(daemon, container.pid)
     container.remove()
 
 
@@ -78,7 +83,7 @@ def test_stacks_are_those_of_the_program_when_classes_or_code_come_from_an_archi
                      for seconds, flags in ((1, write), (900, use)))
     container = engine.start_ready(name.replace(" ", "-"), ["sh", "-c", f"{first} >/tmp/log 2>&1; exec {second}"],
                                    "READY", jdk=jdk)
-    judge(daemon, container.pid)
+    judge_new(daemon, container.pid)
     container.remove()
 
 
@@ -92,6 +97,22 @@ def test_stacks_are_those_of_the_program_in_an_image_of_its_own(app, daemon, tmp
             for line in process.stdout:
                 if "READY" in line:
                     break
-            judge(daemon, process.pid)
+            judge_new(daemon, process.pid)
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize("flags", [[], ["-XX:+PreserveFramePointer"]], ids=["as it is", "frame pointers"])
+def test_stacks_are_those_of_the_program_in_a_jvm_made_later_than_its_process(app, daemon, spinner, flags):
+    """A launcher that was sampled and looked at long before it loads libjvm.so."""
+    home = Path(shutil.which("java") or "/").resolve().parent.parent
+    libjvm = next(home.glob("**/server/libjvm.so"), None) if home != Path("/") else None
+    if not libjvm:
+        pytest.skip("no JDK on this host")
+    profiler = daemon("--frequency", "999", window="2s").start().wait_ready()
+    process = spinner("late_jvm", 12, libjvm, "Chains", 900, "-XX:-Inline", f"-Djava.class.path={app}", *flags)
+    profiler.wait_samples({process.pid: 1})
+    wait_until(lambda: profiler.dump("--pid", process.pid).with_frame("burn_before_jvm"), 60,
+               "it has names before it has a JVM")
+    assert any("READY" in line for line in process.stdout)
+    judge(profiler, process.pid)
