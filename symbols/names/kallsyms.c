@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
+#include "user/util/fs.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
 #include "user/util/vec.h"
@@ -25,7 +27,8 @@
 /* What is asked this soon after a reading was there when it was read. */
 #define KALLSYMS_FRESH_NS CLOCK_NS_PER_S
 /* Whether other modules were loaded is read from one short file, this often while modules are asked for. */
-#define KALLSYMS_MODULES_NS CLOCK_NS_PER_S
+#define KALLSYMS_MODULES_NS    CLOCK_NS_PER_S
+#define KALLSYMS_MODULES_BYTES (1u << 20)
 #define KALLSYMS_IMAGE_BYTES \
 	4096u /* of a trampoline or dispatcher, at most a page (bpf_jit_comp.c) */
 /* The last function before a gap (end of the kernel, of a module) is taken to be this long at most. */
@@ -357,40 +360,25 @@ static int kallsyms_find(const struct kallsyms *syms, uint64_t address, struct k
 	return 0;
 }
 
-static uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (uint8_t)bytes[i]) * 0x100000001b3;
-	return hash;
-}
-
 /*
  * Of which modules there are, the newest first, and where: words 0, 1 and 5 of each line of /proc/modules
  * (m_show() in kernel/module/procfs.c). The others are how they are used. 0: it cannot be read.
  */
 static uint64_t hash_modules(const struct kallsyms *syms)
 {
-	uint64_t hash = 0xcbf29ce484222325;
-	char text[4096];
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	size_t kept = 0;
 	int word = 0;
 
-	if (syms->modules_fd < 0 || lseek(syms->modules_fd, 0, SEEK_SET) < 0)
+	if (syms->modules_fd < 0 || lseek(syms->modules_fd, 0, SEEK_SET) < 0 ||
+	    fs_read_fd(syms->modules_fd, KALLSYMS_MODULES_BYTES, &text))
 		return 0;
-	for (;;) {
-		ssize_t got = read(syms->modules_fd, text, sizeof(text));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return 0;
-		if (got == 0)
-			return hash;
-		for (ssize_t i = 0; i < got; i++) {
-			if (word <= 1 || word == 5)
-				hash = hash_bytes(hash, &text[i], 1);
-			word = text[i] == '\n' ? 0 : word + (text[i] == ' ');
-		}
+	for (size_t i = 0; i < text.len; i++) {
+		if (word <= 1 || word == 5)
+			text.data[kept++] = text.data[i];
+		word = text.data[i] == '\n' ? 0 : word + (text.data[i] == ' ');
 	}
+	return XXH3_64bits(text.data, kept);
 }
 
 /* Are there other modules than when the table was read? One may have the place of another. */
