@@ -12,9 +12,9 @@ void diff_counts_release(struct diff_counts *counts)
 	*counts = (struct diff_counts){ 0 };
 }
 
-/* Counts the entries of each item i in first[i + 1]; or, with `entries`, puts them where first[i] says, which grows. */
-static void walk(const struct diff_side *side, const struct diff_plan_side *plan, uint32_t item_cnt,
-		 size_t *first, struct diff_counts_entry *entries)
+/* first[i + 1] = where entries of item i + 1 begin. */
+static void find_first(const struct diff_side *side, const struct diff_plan_side *plan,
+		       uint32_t item_cnt, size_t *first)
 {
 	for (size_t b = 0; b < diff_side__block_count(side); b++) {
 		size_t cnt = 0;
@@ -22,18 +22,34 @@ static void walk(const struct diff_side *side, const struct diff_plan_side *plan
 
 		if (plan->cluster_of[b] == DIFF_NONE)
 			continue;
-		for (size_t i = 0; i < cnt; i++) {
-			if (counts[i].item >= item_cnt)
-				continue;
-			if (entries)
+		for (size_t i = 0; i < cnt; i++)
+			if (counts[i].item < item_cnt)
+				first[counts[i].item + 1]++;
+	}
+	for (size_t i = 0; i < item_cnt; i++)
+		first[i + 1] += first[i];
+}
+
+/* Moves first[i] to the end of item i, so to where item i + 1 begins. */
+static void place(const struct diff_side *side, const struct diff_plan_side *plan,
+		  uint32_t item_cnt, size_t *first, struct diff_counts_entry *entries)
+{
+	for (size_t b = 0; b < diff_side__block_count(side); b++) {
+		size_t cnt = 0;
+		const struct diff_count *counts = diff_side__counts(side, b, &cnt);
+
+		if (plan->cluster_of[b] == DIFF_NONE)
+			continue;
+		for (size_t i = 0; i < cnt; i++)
+			if (counts[i].item < item_cnt)
 				entries[first[counts[i].item]++] = (struct diff_counts_entry){
 					.block = (uint32_t)b,
 					.count = counts[i].count,
 				};
-			else
-				first[counts[i].item + 1]++;
-		}
 	}
+	for (size_t i = item_cnt; i > 0; i--)
+		first[i] = first[i - 1];
+	first[0] = 0;
 }
 
 int diff_counts_make(const struct diff_side *side, const struct diff_plan_side *plan,
@@ -43,19 +59,13 @@ int diff_counts_make(const struct diff_side *side, const struct diff_plan_side *
 
 	if (!counts.first)
 		return -ENOMEM;
-	walk(side, plan, item_cnt, counts.first, NULL);
-	for (size_t i = 0; i < item_cnt; i++)
-		counts.first[i + 1] += counts.first[i];
+	find_first(side, plan, item_cnt, counts.first);
 	counts.entries = reallocarray(NULL, counts.first[item_cnt] + 1, sizeof(*counts.entries));
 	if (!counts.entries) {
 		diff_counts_release(&counts);
 		return -ENOMEM;
 	}
-	walk(side, plan, item_cnt, counts.first, counts.entries);
-	/* first[i] is now where item i ends, so where item i + 1 begins. */
-	for (size_t i = item_cnt; i > 0; i--)
-		counts.first[i] = counts.first[i - 1];
-	counts.first[0] = 0;
+	place(side, plan, item_cnt, counts.first, counts.entries);
 	*out = counts;
 	return 0;
 }
