@@ -378,6 +378,21 @@ bool symbols_process__step_space(struct symbols_process *process, enum symbols_s
 	return false;
 }
 
+/*
+ * Has its file a table by now that the kernel's entry does not name? It was built for another process, after this one had
+ * been told without: the file could not be read then, or there was no room. More tables than an entry holds are no news.
+ */
+static bool has_other_table(const struct symbols_process *process, size_t index,
+			    const struct unwind_file *file)
+{
+	const struct procmap *map = &process->maps.items[index];
+	struct unwind_span span;
+
+	return process->is_space_told && process->space_table_cnt < JBPF_SPACE_MAX_MAPPINGS &&
+	       unwind_file_span(file, map->start, map->offset, map->end - map->start, &span) &&
+	       !names_table(process, span.table);
+}
+
 void symbols_process__note_sampled(struct symbols_process *process)
 {
 	struct unwind_cache *cache = process->shared->unwind;
@@ -390,7 +405,8 @@ void symbols_process__note_sampled(struct symbols_process *process)
 		if (!file)
 			continue;
 		(void)unwind_cache_use(cache, file);
-		process->is_space_due |= unwind_cache_wants(cache, file);
+		process->is_space_due |= unwind_cache_wants(cache, file) ||
+					 has_other_table(process, i, file);
 	}
 }
 

@@ -381,6 +381,38 @@ static void an_idle_process_that_wakes_up_has_its_tables_again(void **state)
 	check_mapping(0, LIBRARY, 3, 0);
 }
 
+/* A file's table that was not to be had, or had to go, comes back for the first of its processes that is sampled. */
+static void a_table_that_comes_back_for_one_process_is_for_all_of_its_file(void **state)
+{
+	struct symbols_process *first, *second, *other;
+
+	(void)state;
+	symbolizer__begin_unwind(symbolizer, 2, 1, NULL, 0);
+	put_library("files/libx.so", 2);
+	put_library("files/liby.so", 3);
+	first = open_pid(100, 1, LIBRARY_MAP);
+	second = open_pid(101, 1, LIBRARY_MAP);
+	build_all();
+	pass_windows(10);
+	other = open_pid(102, 2, OTHER_MAP);
+	symbols_process__note_sampled(other);
+	build_all();
+	assert_int_equal(told.dropped, 1);
+	pass_windows(10);
+	symbols_process__note_sampled(first);
+	build_all();
+	assert_int_equal(told.pid, 100);
+	check_mapping(0, LIBRARY, 3, 0);
+	symbols_process__note_sampled(second);
+	build_all();
+	assert_int_equal(told.pid, 101);
+	check_mapping(0, LIBRARY, 3, 0);
+	/* That is once. */
+	symbols_process__note_sampled(first);
+	symbols_process__note_sampled(second);
+	assert_int_equal(build_all(), 0);
+}
+
 static void a_copy_tells_all_spaces_again(void **state)
 {
 	uint32_t ids[] = { 1 };
@@ -579,6 +611,7 @@ int main(void)
 		TEST(of_too_many_mappings_those_with_tables_are_kept),
 		TEST(sampled_processes_keep_their_tables),
 		TEST(an_idle_process_that_wakes_up_has_its_tables_again),
+		TEST(a_table_that_comes_back_for_one_process_is_for_all_of_its_file),
 		TEST(a_copy_tells_all_spaces_again),
 		TEST(without_a_beginning_nothing_is_done),
 		TEST(a_process_without_mappings_is_left_as_it_is),
