@@ -117,7 +117,8 @@ jre_image_ensure()
 		say "building the image $image from Debian packages (once, about 20 s)"
 		jre_image_tar "$1" "$tar" || return 1
 	fi
-	docker import "$tar" "$image" >/dev/null
+	# An engine that is busy, or short of time, may refuse one.
+	docker import "$tar" "$image" >/dev/null || { sleep 2 && docker import "$tar" "$image" >/dev/null; }
 }
 
 # jre_images_note FOLDER N...: makes these images one after the other; the tests wait for what it

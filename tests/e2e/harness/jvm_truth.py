@@ -10,7 +10,7 @@ import xml.etree.ElementTree as xml
 from collections import namedtuple
 from pathlib import Path
 
-from harness.programs import BUILD, run, wait_until
+from harness.programs import BUILD, PATIENCE, run, wait_until
 
 ATTACH_CLIENT = Path(__file__).with_name("attach_client.py")
 ATTACH_TOOL = BUILD / "tests" / "tools" / "attach_tool"
@@ -70,7 +70,7 @@ def ask(pid, command, user=12345):
         start_listener(pid, user)
     folder = os.open(f"/proc/{pid}/root/tmp", os.O_PATH | os.O_DIRECTORY)
     try:
-        asked = subprocess.run([sys.executable, ATTACH_CLIENT, command, str(folder), str(user)], timeout=60,
+        asked = subprocess.run([sys.executable, ATTACH_CLIENT, command, str(folder), str(user)], timeout=60 * PATIENCE,
                                pass_fds=[folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     finally:
         os.close(folder)
