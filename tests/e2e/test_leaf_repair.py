@@ -5,15 +5,14 @@ from collections import Counter
 import pytest
 
 from harness.containers import JDKS_THAT_MUST_BE, each_jdk, java
-from harness.daemon import Daemon
 from harness.folded import assert_rare, kind, plain
 from harness.programs import cpu_seconds, wait_until
 
 pytestmark = pytest.mark.live
 
 SAMPLES = 1500
-WARM_UP = 8  # seconds of CPU time
-FREQUENCY = 499
+WARM_UP = 5  # seconds of CPU time
+FREQUENCY = 1999
 # Stubs and the methods that lead to them. Other stubs have callers of all sorts.
 STUB_CALLERS = {
     "vtable chunks": {"Callers.virtuals", "Callers.interfaces"},
@@ -65,15 +64,14 @@ def wrong_edges(folded, edges):
 
 
 @pytest.fixture(scope="module", params=each_jdk(17, of=JDKS_THAT_MUST_BE))
-def profile(request, engine, tmp_path_factory):
+def profile(request, engine, module_daemon):
     """Text, counters and edges of a profile of the program after its warm-up."""
     flags = ["-XX:CompileCommand=dontinline,Callers*.*"]
     container = engine.start_ready(f"callers{request.param}", java("Callers", 600, flags=flags, inline=True),
                                    "EDGE", jdk=request.param)
     pid = container.pid
     wait_until(lambda: cpu_seconds(pid) >= WARM_UP, 300, "it is warmed up")
-    daemon = Daemon(tmp_path_factory.mktemp("leaf"), "--pid", container.pid, "--frequency", FREQUENCY)
-    daemon.start().wait_ready()
+    daemon = module_daemon("--pid", container.pid, "--frequency", FREQUENCY).start().wait_ready()
     daemon.wait_samples({pid: SAMPLES})
     assert daemon.stop() == 0, daemon.log()
     edges = edges_of(container)

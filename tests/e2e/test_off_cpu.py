@@ -199,7 +199,7 @@ def test_daemon_stores_waiting_beside_cpu_time(daemon):
     # Both as one picture, in microseconds.
     cpu, wall = one.dump("--pid", waiter.pid), one.dump("--event", "wall", "--pid", waiter.pid)
     if " passes a second for " not in one.log():  # of a host with many threads a window's samples may stand for more
-        sampled = cpu.total * (10**6 // 99) + waits.total * (listed["period"] // 1000)
+        sampled = cpu.total * (10**6 // one.hz) + waits.total * (listed["period"] // 1000)
         ready = sum(stream.get("run_delay_ns", 0) for stream in one.list_json("--event", "off-cpu", "--pid", waiter.pid)) / 1000
         waited = wall.with_frame("[waiting for a CPU]")
         assert wall.total == sampled + waited, (cpu, waits, wall)

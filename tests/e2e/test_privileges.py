@@ -481,7 +481,7 @@ class Config:
     def __init__(self, daemon, path, **options):
         self.path = path
         self.write(**options)
-        self.profiler = daemon("--config", path, name="reload").start().wait_ready(60)
+        self.profiler = daemon("--config", path, name="reload", hz=None).start().wait_ready(60)
 
     def write(self, **options):
         self.path.write_text("".join(f"{name.replace('_', '-')} = {value}\n" for name, value in options.items()
