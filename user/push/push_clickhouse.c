@@ -52,9 +52,9 @@ static void rows_release(struct rows *rows)
 	free(rows->begins);
 }
 
-static bool may_be_a_row(enum clickhouse_fault fault)
+static bool may_be_a_row(enum remote_fault fault)
 {
-	return fault == CLICKHOUSE_FAULT_TOO_LARGE || fault == CLICKHOUSE_FAULT_BAD;
+	return fault == REMOTE_FAULT_TOO_LARGE || fault == REMOTE_FAULT_BAD;
 }
 
 /* Rows [from, until). */
@@ -304,15 +304,8 @@ static const char *name_of(const void *state)
 static struct push_failure failure_of(const void *state)
 {
 	const struct push_clickhouse *push = state;
-	const struct clickhouse_failure *failure = clickhouse__failure(push->server);
 
-	return (struct push_failure){
-		.is_passing = failure->fault == CLICKHOUSE_FAULT_UNREACHABLE ||
-			      failure->fault == CLICKHOUSE_FAULT_BUSY ||
-			      failure->fault == CLICKHOUSE_FAULT_LOCAL,
-		.retry_after_s = failure->retry_after_s,
-		.words = failure->words,
-	};
+	return push_failure_of(clickhouse__failure(push->server));
 }
 
 static uint64_t sent_bytes_of(const void *state)

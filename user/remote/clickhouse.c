@@ -56,7 +56,7 @@ struct clickhouse {
 	struct strbuf zipped;
 	struct strbuf line; /* of rows: what came of the next one */
 	struct http_answer answer;
-	struct clickhouse_failure failure;
+	struct remote_failure failure;
 	uint64_t sent_bytes;
 	bool is_plain; /* answers come as they are: the user may not ask for packed ones */
 };
@@ -128,7 +128,7 @@ const char *clickhouse__name(const struct clickhouse *server)
 	return strbuf_str(&server->name);
 }
 
-const struct clickhouse_failure *clickhouse__failure(const struct clickhouse *server)
+const struct remote_failure *clickhouse__failure(const struct clickhouse *server)
 {
 	return &server->failure;
 }
@@ -140,14 +140,18 @@ uint64_t clickhouse__sent_bytes(const struct clickhouse *server)
 
 /* ---- what a failure means ---- */
 
-static enum clickhouse_fault fault_of_code(uint32_t code)
+static bool is_missing(uint32_t code)
 {
+	return code == CODE_UNKNOWN_TABLE || code == CODE_UNKNOWN_DATABASE ||
+	       code == CODE_NO_SUCH_COLUMN || code == CODE_UNKNOWN_IDENTIFIER;
+}
+
+/* REMOTE_FAULT_NONE: the number does not say. */
+static enum remote_fault fault_of_code(uint32_t code)
+{
+	if (is_missing(code))
+		return REMOTE_FAULT_PERSON;
 	switch (code) {
-	case CODE_UNKNOWN_TABLE:
-	case CODE_UNKNOWN_DATABASE:
-	case CODE_NO_SUCH_COLUMN:
-	case CODE_UNKNOWN_IDENTIFIER:
-		return CLICKHOUSE_FAULT_MISSING;
 	case CODE_READONLY:
 	case CODE_UNKNOWN_USER:
 	case CODE_WRONG_PASSWORD:
@@ -156,68 +160,74 @@ static enum clickhouse_fault fault_of_code(uint32_t code)
 	case CODE_DATABASE_DENIED:
 	case CODE_NOT_ENOUGH_PRIVILEGES:
 	case CODE_AUTHENTICATION_FAILED:
-		return CLICKHOUSE_FAULT_REFUSED;
+		return REMOTE_FAULT_PERSON;
 	case CODE_TIMEOUT:
 	case CODE_TOO_SLOW:
 	case CODE_QUOTA:
 	case CODE_TOO_MANY_QUERIES:
 	case CODE_MEMORY_LIMIT:
 	case CODE_TOO_MANY_PARTS:
-		return CLICKHOUSE_FAULT_BUSY;
+		return REMOTE_FAULT_PASSING;
 	default:
-		return CLICKHOUSE_FAULT_NONE;
+		return REMOTE_FAULT_NONE;
 	}
 }
 
-static enum clickhouse_fault fault_of_status(long status)
+static enum remote_fault fault_of_status(long status)
 {
 	if (status == 401 || status == 403)
-		return CLICKHOUSE_FAULT_REFUSED;
+		return REMOTE_FAULT_PERSON;
 	if (status == 413)
-		return CLICKHOUSE_FAULT_TOO_LARGE;
-	return status == 429 || status >= 500 ? CLICKHOUSE_FAULT_BUSY : CLICKHOUSE_FAULT_BAD;
+		return REMOTE_FAULT_TOO_LARGE;
+	return status == 429 || status >= 500 ? REMOTE_FAULT_PASSING : REMOTE_FAULT_BAD;
 }
 
-static const char *advice(enum clickhouse_fault fault)
+/* What a person can do about it. */
+static const char *advice(enum remote_fault fault, uint32_t code)
 {
-	switch (fault) {
-	case CLICKHOUSE_FAULT_REFUSED:
-		return "; see user, password_file and the rights of that user";
-	case CLICKHOUSE_FAULT_MISSING:
-		return "; see the database's name, and make its tables with jbpf push --init";
-	default:
+	if (fault != REMOTE_FAULT_PERSON)
 		return "";
-	}
+	return is_missing(code) ?
+		       "; see the database's name, and make its tables with jbpf push --init" :
+		       "; see user, password_file and the rights of that user";
 }
 
 /* `text`: what the server said. -EIO. */
 static int fail_said(struct clickhouse *server, long status, const char *text)
 {
-	struct clickhouse_failure *failure = &server->failure;
+	struct remote_failure *failure = &server->failure;
+	uint32_t code = clickhouse_error_code(text);
 	char said[320];
 
 	clickhouse_error_words(text, said, sizeof(said));
-	failure->code = clickhouse_error_code(text);
-	failure->fault = fault_of_code(failure->code);
+	failure->fault = fault_of_code(code);
 	failure->retry_after_s = server->answer.retry_after_s;
 	/* 18.16 answers 500 to whatever it does not know better: a wrong query is one. */
-	if (!failure->fault && failure->code && status != 413 && status != 429)
-		failure->fault = CLICKHOUSE_FAULT_BAD;
+	if (!failure->fault && code && status != 413 && status != 429)
+		failure->fault = REMOTE_FAULT_BAD;
 	if (!failure->fault)
 		failure->fault = fault_of_status(status);
 	(void)snprintf(failure->words, sizeof(failure->words), "%.100s: %s (%s %ld)%s",
 		       clickhouse__name(server), *said ? said : "the server refuses",
-		       failure->code ? "code" : "HTTP status",
-		       failure->code ? (long)failure->code : status, advice(failure->fault));
+		       code ? "code" : "HTTP status", code ? (long)code : status,
+		       advice(failure->fault, code));
 	return -EIO;
 }
 
-static int fail(struct clickhouse *server, enum clickhouse_fault fault, const char *words)
+/* -EIO. */
+static int fail(struct clickhouse *server, enum remote_fault fault, const char *words)
 {
-	server->failure = (struct clickhouse_failure){ .fault = fault };
+	server->failure = (struct remote_failure){ .fault = fault };
 	(void)snprintf(server->failure.words, sizeof(server->failure.words), "%.100s: %s",
 		       clickhouse__name(server), words);
-	return fault == CLICKHOUSE_FAULT_LOCAL ? -ENOMEM : -EIO;
+	return -EIO;
+}
+
+/* Memory is short here, or the receiver of rows said so. `err`. */
+static int fail_here(struct clickhouse *server, int err)
+{
+	(void)fail(server, REMOTE_FAULT_PASSING, errstr(err));
+	return err;
 }
 
 /* ---- requests ---- */
@@ -234,10 +244,10 @@ static int post(struct clickhouse *server, struct http_request *request, const c
 	if (server->answer.status && server->answer.status != 200)
 		return fail_said(server, server->answer.status, server->answer.text);
 	if (err == -ENOMEM)
-		return fail(server, CLICKHOUSE_FAULT_LOCAL, errstr(err));
+		return fail_here(server, err);
 	/* Those of http_client.h are told; others are the receiver's own. */
 	if (err && *server->answer.why)
-		return fail(server, CLICKHOUSE_FAULT_UNREACHABLE, server->answer.why);
+		return fail(server, REMOTE_FAULT_PASSING, server->answer.why);
 	return err;
 }
 
@@ -270,7 +280,7 @@ static int take_line(struct rows *rows, char *line, size_t len)
 	if (!is_row(line, len) ||
 	    clickhouse_split_row(line + skip, len - skip, fields, rows->field_cnt)) {
 		rows->has_failed = true;
-		return fail(rows->server, CLICKHOUSE_FAULT_BAD,
+		return fail(rows->server, REMOTE_FAULT_BAD,
 			    "the answer has a row that is none; is it a ClickHouse server?");
 	}
 	return rows->row(rows->ctx, fields);
@@ -314,7 +324,7 @@ int clickhouse__query(struct clickhouse *server, const char *sql, size_t field_c
 	strbuf_printf(&url, "%s%s", server->base.data,
 		      server->is_plain ? "" : "&enable_http_compression=1");
 	if (strbuf_error(&query) || strbuf_error(&url) || field_cnt > CLICKHOUSE_FIELDS_MAX)
-		return fail(server, CLICKHOUSE_FAULT_LOCAL, errstr(ENOMEM));
+		return fail_here(server, -ENOMEM);
 	request.url = url.data;
 	request.body = query.data;
 	request.body_len = query.len;
@@ -322,7 +332,7 @@ int clickhouse__query(struct clickhouse *server, const char *sql, size_t field_c
 	err = post(server, &request, NULL);
 	/* A user with readonly=1 may set nothing, not even this. No row has come yet. */
 	if (err && !server->is_plain && server->answer.status && server->answer.status != 200 &&
-	    server->failure.code == CODE_READONLY) {
+	    clickhouse_error_code(server->answer.text) == CODE_READONLY) {
 		server->is_plain = true;
 		return clickhouse__query(server, sql, field_cnt, row, ctx);
 	}
@@ -330,10 +340,9 @@ int clickhouse__query(struct clickhouse *server, const char *sql, size_t field_c
 	    clickhouse_error_code(strbuf_str(&server->line)))
 		return fail_said(server, 200, server->line.data);
 	if (!err && server->line.len)
-		return fail(server, CLICKHOUSE_FAULT_UNREACHABLE,
-			    "the answer ends in the middle of a row");
+		return fail(server, REMOTE_FAULT_PASSING, "the answer ends in the middle of a row");
 	if (err && !rows.has_failed && err != -EIO && err != -ENOMEM)
-		(void)fail(server, CLICKHOUSE_FAULT_LOCAL, errstr(err));
+		return fail_here(server, err);
 	return err;
 }
 
@@ -358,7 +367,7 @@ int clickhouse__insert(struct clickhouse *server, const char *into, const void *
 	strbuf_clear(&server->zipped);
 	if (strbuf_error(&query) || strbuf_error(&url) ||
 	    gzip_append(&server->zipped, bytes, len, GZIP_FASTEST))
-		return fail(server, CLICKHOUSE_FAULT_LOCAL, errstr(ENOMEM));
+		return fail_here(server, -ENOMEM);
 	request.url = url.data;
 	request.body = server->zipped.data;
 	request.body_len = server->zipped.len;

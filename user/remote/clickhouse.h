@@ -14,28 +14,11 @@
 #include <stdint.h>
 
 #include "user/remote/clickhouse_text.h"
+#include "user/remote/remote_failure.h"
 #include "user/util/attributes.h"
 
 #define CLICKHOUSE_FIELDS_MAX	 128
 #define CLICKHOUSE_ROW_MAX_BYTES (64u * 1024 * 1024)
-
-enum clickhouse_fault {
-	CLICKHOUSE_FAULT_NONE = 0,
-	CLICKHOUSE_FAULT_UNREACHABLE, /* no connection, a timeout, an answer that was cut: try again */
-	CLICKHOUSE_FAULT_BUSY, /* 429, 5xx that names no other, a quota, memory: try again later */
-	CLICKHOUSE_FAULT_REFUSED,   /* user, password, or what the user may do */
-	CLICKHOUSE_FAULT_MISSING,   /* no such database, table or column */
-	CLICKHOUSE_FAULT_TOO_LARGE, /* 413: less at once may do */
-	CLICKHOUSE_FAULT_BAD,	    /* anything else that is wrong with the request */
-	CLICKHOUSE_FAULT_LOCAL,	    /* memory is short here, or the caller's row() said so */
-};
-
-struct clickhouse_failure {
-	enum clickhouse_fault fault;
-	uint32_t code;		/* ClickHouse's number of the error; 0 = none was told */
-	uint32_t retry_after_s; /* it asks for no request before; 0 = it does not say */
-	char words[512];	/* one line: what, at which server, what to do */
-};
 
 struct clickhouse;
 
@@ -65,7 +48,7 @@ __must_check int clickhouse__insert(struct clickhouse *server, const char *into,
 				    size_t len);
 
 /* Of the last call that failed. */
-const struct clickhouse_failure *clickhouse__failure(const struct clickhouse *server);
+const struct remote_failure *clickhouse__failure(const struct clickhouse *server);
 /* Bytes sent in bodies so far, as they travelled. */
 uint64_t clickhouse__sent_bytes(const struct clickhouse *server);
 

@@ -11,27 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/remote/remote_failure.h"
 #include "user/remote/remote_url.h"
 #include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 #define REMOTE_SENDER_SAID_BYTES  256
 #define REMOTE_SENDER_HEADERS_MAX 2
-
-enum remote_fault {
-	REMOTE_FAULT_NONE = 0,
-	REMOTE_FAULT_PASSING, /* no connection, 408, 429, 5xx, memory is short here: the same again, later */
-	REMOTE_FAULT_PERSON,	/* user, token, tenant, or no profiles are taken at this address */
-	REMOTE_FAULT_TOO_LARGE, /* 413: less at once may do */
-	REMOTE_FAULT_UNWANTED,	/* it does not take samples of that time: nothing helps */
-	REMOTE_FAULT_BAD,	/* anything else that is wrong with the request */
-};
-
-struct remote_failure {
-	enum remote_fault fault;
-	uint32_t retry_after_s; /* it asks for no request before; 0 = it does not say */
-	char words[512];	/* one line: what, at which server, what to do */
-};
 
 /* What receivers do not have in common. */
 struct remote_sender_kind {
