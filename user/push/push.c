@@ -56,7 +56,7 @@ static void sleep_ns(uint64_t ns)
 	(void)nanosleep(&time, NULL);
 }
 
-static struct push_failure failure_of(const struct push *push)
+static const struct remote_failure *failure_of(const struct push *push)
 {
 	return push->round.ops->failure(push->round.server);
 }
@@ -64,21 +64,22 @@ static struct push_failure failure_of(const struct push *push)
 /* Will it be well again without a person? */
 static bool is_passing(const struct push *push, int err)
 {
-	return err != -EPROTONOSUPPORT && (err != -EIO || failure_of(push).is_passing);
+	return err != -EPROTONOSUPPORT &&
+	       (err != -EIO || failure_of(push)->fault == REMOTE_FAULT_PASSING);
 }
 
 static void tell_failure(struct push *push, int err)
 {
-	struct push_failure failure = failure_of(push);
+	const struct remote_failure *failure = failure_of(push);
 
 	if (err == -ENOMEM) {
 		pr_err("%s\n", errstr(err));
-	} else if (failure.retry_after_s) {
-		push->asked_ns = failure.retry_after_s * CLOCK_NS_PER_S;
-		pr_err("%s; it is to be asked again after %u s, and not before\n", failure.words,
-		       failure.retry_after_s);
+	} else if (failure->retry_after_s) {
+		push->asked_ns = failure->retry_after_s * CLOCK_NS_PER_S;
+		pr_err("%s; it is to be asked again after %u s, and not before\n", failure->words,
+		       failure->retry_after_s);
 	} else {
-		pr_err("%s\n", failure.words);
+		pr_err("%s\n", failure->words);
 	}
 }
 

@@ -301,11 +301,11 @@ static const char *name_of(const void *state)
 	return clickhouse__name(push->server);
 }
 
-static struct push_failure failure_of(const void *state)
+static const struct remote_failure *failure_of(const void *state)
 {
 	const struct push_clickhouse *push = state;
 
-	return push_failure_of(clickhouse__failure(push->server));
+	return clickhouse__failure(push->server);
 }
 
 static uint64_t sent_bytes_of(const void *state)

@@ -337,11 +337,11 @@ static const char *name_of(const void *state)
 	return otlp_client__name(push->client);
 }
 
-static struct push_failure failure_of(const void *state)
+static const struct remote_failure *failure_of(const void *state)
 {
 	const struct push_otlp *push = state;
 
-	return push_failure_of(otlp_client__failure(push->client));
+	return otlp_client__failure(push->client);
 }
 
 static uint64_t sent_bytes_of(const void *state)

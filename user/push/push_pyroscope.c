@@ -337,11 +337,11 @@ static const char *name_of(const void *state)
 	return remote_sender__name(push->sender);
 }
 
-static struct push_failure failure_of(const void *state)
+static const struct remote_failure *failure_of(const void *state)
 {
 	const struct push_pyroscope *push = state;
 
-	return push_failure_of(remote_sender__failure(push->sender));
+	return remote_sender__failure(push->sender);
 }
 
 static uint64_t sent_bytes_of(const void *state)

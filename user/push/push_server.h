@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "user/push/push_sum.h"
-#include "user/remote/remote_sender.h"
+#include "user/remote/remote_failure.h"
 
 /* Dropped one by one of one sum: more are no odd rows or samples, but an odd server. */
 #define PUSH_REFUSED_MAX 16
@@ -23,15 +23,6 @@ struct push_send_stats {
 	uint64_t refused_rows;	    /* dropped */
 	uint64_t rejected_profiles; /* of OTLP: the server took the rest */
 };
-
-struct push_failure {
-	bool is_passing;	/* it will be well again without a person */
-	uint32_t retry_after_s; /* the server asks for no request before; 0 = it does not say */
-	const char *words;	/* one line; borrowed until the next call */
-};
-
-/* Its words are those of `failure`. */
-struct push_failure push_failure_of(const struct remote_failure *failure);
 
 /* `state` is what open() made. Functions return 0 or -errno; failure() says more where it is not said otherwise. */
 struct push_server_ops {
@@ -48,7 +39,8 @@ struct push_server_ops {
 	int (*check)(void *state);
 	/* Sends all of a finished sum. 0: the server has it. Otherwise it has any part of it. */
 	int (*send)(void *state, const struct push_sum *sum, struct push_send_stats *stats);
-	struct push_failure (*failure)(const void *state);
+	/* Of the last call that failed; borrowed until the next one. */
+	const struct remote_failure *(*failure)(const void *state);
 	/* Bytes of bodies so far, as they travelled. */
 	uint64_t (*sent_bytes)(const void *state);
 	/* What it gets twice counts twice: nothing that it has confirmed is sent again. */
