@@ -85,15 +85,6 @@ uint64_t parser_process_peak_bytes(const struct parser_process *process)
 	return most > process->begin_bytes ? most - process->begin_bytes : 0;
 }
 
-bool parser_process_waits_for_cpu(const struct parser_process *process)
-{
-	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct proc_stat stat;
-
-	return process->pid && proc_fd >= 0 &&
-	       proc_stat_read(proc_fd, (uint32_t)process->pid, &stat) == 0 && stat.state == 'R';
-}
-
 /* ---- watching ---- */
 
 struct parser_watch parser_watch_begin(const struct parser_process *process)
@@ -114,7 +105,7 @@ static bool watch_tick(const struct parser_process *process, struct parser_watch
 	uint64_t cpu_ns = parser_process_cpu_ns(process);
 	bool is_stalled = cpu_ns == watch->cpu_ns;
 	/* One that gets nothing from a busy host does not hang. */
-	bool is_ready = parser_process_waits_for_cpu(process);
+	bool is_ready = proc_stat_wants_cpu(process->pid);
 
 	watch->all_ticks++;
 	watch->ticks += !is_ready;

@@ -85,9 +85,6 @@ uint64_t parser_process_cpu_ns(const struct parser_process *process);
 /* The most memory that it has taken since it was ready; 0 when that is not known. */
 uint64_t parser_process_peak_bytes(const struct parser_process *process);
 
-/* Does it want to run, and another one has the CPU? A file that it reads is not to blame then. */
-bool parser_process_waits_for_cpu(const struct parser_process *process);
-
 struct parser_watch parser_watch_begin(const struct parser_process *process);
 
 /* Its next message. 0; -ETIMEDOUT: the watch has run out; -EPIPE: it has ended; -EBADMSG. */

@@ -357,43 +357,6 @@ static struct parser *parser_with(child_program_fn main)
 	return parser;
 }
 
-static void await_waits_for_cpu(void (*work)(void), bool wanted)
-{
-	struct parser_process process = { .pid = fork() };
-	uint64_t end_ns = clock_monotonic_ns() + 60 * CLOCK_NS_PER_S;
-
-	if (process.pid == 0) {
-		(void)alarm(60);
-		for (;;)
-			work();
-	}
-	while (parser_process_waits_for_cpu(&process) != wanted) {
-		assert_true(clock_monotonic_ns() < end_ns);
-		(void)poll(NULL, 0, 1);
-	}
-	assert_int_equal(kill(process.pid, SIGKILL), 0);
-	assert_int_equal(waitpid(process.pid, NULL, 0), process.pid);
-	assert_false(parser_process_waits_for_cpu(&process));
-}
-
-static void work_that_spins(void)
-{
-	for (volatile unsigned int i = 0; i < 1000; i++)
-		;
-}
-
-static void work_that_waits(void)
-{
-	(void)pause();
-}
-
-static void who_waits_for_the_cpu_is_told_from_who_hangs(void **state)
-{
-	(void)state;
-	await_waits_for_cpu(work_that_spins, true);
-	await_waits_for_cpu(work_that_waits, false);
-}
-
 static void parser_that_fails_costs_one_answer(void **state)
 {
 	static const child_program_fn mains[] = { main_that_dies, main_that_hangs,
@@ -762,7 +725,6 @@ int main(void)
 		cmocka_unit_test(parser_gets_debug_files_of_the_right_build_id),
 		cmocka_unit_test(debug_files_are_programs_or_nothing),
 		cmocka_unit_test(names_that_a_container_chose_open_no_file_of_the_host),
-		cmocka_unit_test(who_waits_for_the_cpu_is_told_from_who_hangs),
 		cmocka_unit_test(parser_that_fails_costs_one_answer),
 		cmocka_unit_test(parser_that_waits_for_the_cpu_has_time),
 		cmocka_unit_test(file_is_asked_for_again_when_its_parser_was_killed),

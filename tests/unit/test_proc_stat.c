@@ -8,13 +8,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "user/host/proc_stat.h"
+#include "user/util/clock.h"
 
 static char tree[64];
 static int proc_fd;
@@ -98,6 +102,43 @@ static void stat_start_matches_within_its_tick_only(void **state)
 	assert_int_equal(proc_stat_check_start(proc_fd, 8, start_ns), -ESRCH);
 }
 
+static void await_wants_cpu(void (*work)(void), bool wanted)
+{
+	pid_t pid = fork();
+	uint64_t end_ns = clock_monotonic_ns() + 60 * CLOCK_NS_PER_S;
+
+	if (pid == 0) {
+		(void)alarm(60);
+		for (;;)
+			work();
+	}
+	while (proc_stat_wants_cpu(pid) != wanted) {
+		assert_true(clock_monotonic_ns() < end_ns);
+		(void)poll(NULL, 0, 1);
+	}
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_false(proc_stat_wants_cpu(pid));
+}
+
+static void work_that_spins(void)
+{
+	for (volatile unsigned int i = 0; i < 1000; i++)
+		;
+}
+
+static void work_that_waits(void)
+{
+	(void)pause();
+}
+
+static void who_wants_a_cpu_is_told_from_who_hangs(void **state)
+{
+	(void)state;
+	await_wants_cpu(work_that_spins, true);
+	await_wants_cpu(work_that_waits, false);
+}
+
 static void status_gives_host_ids_and_innermost_pid(void **state)
 {
 	struct proc_status status;
@@ -153,6 +194,7 @@ int main(void)
 		cmocka_unit_test(stat_start_is_found_behind_any_comm),
 		cmocka_unit_test(stat_rejects_cut_text),
 		cmocka_unit_test(stat_start_matches_within_its_tick_only),
+		cmocka_unit_test(who_wants_a_cpu_is_told_from_who_hangs),
 		cmocka_unit_test(status_gives_host_ids_and_innermost_pid),
 		cmocka_unit_test(status_without_nspid_gives_the_host_pid),
 		cmocka_unit_test(status_rejects_garbage),

@@ -10,7 +10,6 @@
 #include "user/files/opener.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -203,16 +202,6 @@ static void drop_ended(struct opener *opener)
 	opener->hanging_cnt = kept;
 }
 
-/* Does it wait for a CPU? Then no server keeps it. */
-static bool process_is_busy(pid_t pid)
-{
-	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct proc_stat stat;
-
-	return proc_fd >= 0 && proc_stat_read(proc_fd, (uint32_t)pid, &stat) == 0 &&
-	       stat.state == 'R';
-}
-
 /* Its next message; *fd_out is -1 without a descriptor. 0, -ETIMEDOUT, -EPIPE: it has ended, -EBADMSG. */
 static int process_receive(const struct opener *opener, uint32_t max_ticks,
 			   struct opener_reply *reply, int *fd_out)
@@ -230,7 +219,7 @@ static int process_receive(const struct opener *opener, uint32_t max_ticks,
 		if (ready > 0)
 			break;
 		if (ready == 0 && busy_ticks < opener->limits.max_busy_ticks &&
-		    process_is_busy(opener->pid))
+		    proc_stat_wants_cpu(opener->pid))
 			busy_ticks++;
 		else
 			ticks += ready == 0;

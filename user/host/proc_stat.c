@@ -6,10 +6,12 @@
 #include "user/host/proc_stat.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/parse.h"
 #include "user/util/strbuf.h"
@@ -45,6 +47,15 @@ int proc_stat_read(int proc_fd, uint32_t pid, struct proc_stat *out)
 		return err;
 	*out = stat;
 	return 0;
+}
+
+bool proc_stat_wants_cpu(pid_t pid)
+{
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct proc_stat stat;
+
+	return proc_fd >= 0 && proc_stat_read(proc_fd, (uint32_t)pid, &stat) == 0 &&
+	       stat.state == 'R';
 }
 
 int proc_stat_check_start(int proc_fd, uint32_t pid, uint64_t start_ns)

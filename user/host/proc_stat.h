@@ -17,6 +17,9 @@ struct proc_stat {
 /* 0, -ENOENT/-ESRCH when the process is gone, -EINVAL when the text is odd. */
 __must_check int proc_stat_read(int proc_fd, uint32_t pid, struct proc_stat *out) __no_null;
 
+/* Does it want a CPU, or have one? Then nothing that it asked for keeps it. False when it is gone. */
+bool proc_stat_wants_cpu(pid_t pid);
+
 /*
  * Is the process `pid` still the one that started at `start_ns` (CLOCK_BOOTTIME)? The kernel rounds
  * start_boottime down to ticks for field 22. 0 yes; -ESRCH no or gone; -errno.
