@@ -112,6 +112,22 @@ int symbolizer__trim(struct symbolizer *symbolizer)
 	return 0;
 }
 
+void symbolizer__note_ksymbols(struct symbolizer *symbolizer, const struct ksymbol_changes *changes)
+{
+	kallsyms__note_changes(symbolizer->kallsyms, changes);
+}
+
+void symbolizer__forget_ksymbols(struct symbolizer *symbolizer)
+{
+	kallsyms__forget_changes(symbolizer->kallsyms);
+}
+
+void symbolizer__note_window(struct symbolizer *symbolizer, uint64_t begin_boot_ns,
+			     uint64_t end_boot_ns)
+{
+	kallsyms__note_window(symbolizer->kallsyms, begin_boot_ns, end_boot_ns);
+}
+
 static int symbolizer_read_kernel_answer(struct symbolizer *symbolizer, uint64_t address,
 					 struct answer *out)
 {

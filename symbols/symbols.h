@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/host/ksymbol_watch.h"
 #include "user/util/attributes.h"
 #include "user/model/jvm_facts.h"
 #include "user/model/frame_kind.h"
@@ -301,6 +302,13 @@ __must_check int symbols_process__each_jit(struct symbols_process *process, symb
  */
 __must_check int symbols_process__read_class(struct symbols_process *process, uint64_t klass,
 					     uint64_t boot_ns, struct frame_list *out);
+
+/* As kallsyms__note_changes() and so on. */
+void symbolizer__note_ksymbols(struct symbolizer *symbolizer,
+			       const struct ksymbol_changes *changes);
+void symbolizer__forget_ksymbols(struct symbolizer *symbolizer);
+void symbolizer__note_window(struct symbolizer *symbolizer, uint64_t begin_boot_ns,
+			     uint64_t end_boot_ns);
 
 /* The same for a kernel stack. */
 __must_check int symbolizer__read_and_resolve_kernel(struct symbolizer *symbolizer,

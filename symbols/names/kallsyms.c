@@ -22,8 +22,11 @@
 
 #define KALLSYMS_STEP_BYTES (64 * 1024)
 #define KALLSYMS_REFRESH_NS (30 * CLOCK_NS_PER_S)
-/* Reading takes some 60 ms of CPU time; this often while BPF programs are asked for. */
+/* Reading takes some 60 ms of CPU time; this often while BPF programs are asked for that may be others. */
 #define KALLSYMS_BPF_REFRESH_NS (60 * CLOCK_NS_PER_S)
+/* And this often while those that are asked for came or went since. */
+#define KALLSYMS_CHANGED_REFRESH_NS (10 * CLOCK_NS_PER_S)
+#define KALLSYMS_CHANGES_MAX	    1024u
 /* What is asked this soon after a reading was there when it was read. */
 #define KALLSYMS_FRESH_NS CLOCK_NS_PER_S
 /* Whether other modules were loaded is read from one short file, this often while modules are asked for. */
@@ -49,6 +52,16 @@ struct kallsyms_reach {
 	uint64_t known_end;
 };
 
+/* Where BPF programs came and went. All times are of CLOCK_BOOTTIME. */
+struct kallsyms_changes {
+	uint64_t since_ns; /* all changes between these are known; 0: none */
+	uint64_t until_ns;
+	uint64_t asked_begin_ns; /* what is asked was sampled between these */
+	uint64_t asked_end_ns;
+	size_t cnt;
+	struct ksymbol_change items[KALLSYMS_CHANGES_MAX];
+};
+
 struct kallsyms {
 	int fd;		/* -1: could not be opened */
 	int modules_fd; /* -1: there are no modules, or none can be seen */
@@ -58,6 +71,7 @@ struct kallsyms {
 	struct strbuf names;   /* NUL-terminated strings; begins with "" */
 	uint64_t read_boot_ns; /* when that was tried last; 0 = never */
 	uint64_t made_boot_ns; /* when what is here was read */
+	uint64_t end_boot_ns;  /* when that was over */
 	bool is_hidden;
 	uint32_t last_module; /* of the line before: modules come in runs */
 	struct kallsyms_reach *reaches;
@@ -66,6 +80,7 @@ struct kallsyms {
 	uint64_t modules_hash;	  /* of the list of modules, from before the table was read */
 	uint64_t modules_boot_ns; /* when it was looked at last */
 	bool modules_differ;	  /* by then: other modules may be in their places */
+	struct kallsyms_changes *changes;
 };
 
 int kallsyms__from_fd(int fd, int proc_fd, struct kallsyms **out)
@@ -79,6 +94,11 @@ int kallsyms__from_fd(int fd, int proc_fd, struct kallsyms **out)
 	}
 	syms->fd = fd;
 	syms->modules_fd = openat(proc_fd, "modules", O_RDONLY | O_CLOEXEC);
+	syms->changes = calloc(1, sizeof(*syms->changes));
+	if (!syms->changes) {
+		kallsyms__free(syms);
+		return -ENOMEM;
+	}
 	*out = syms;
 	return 0;
 }
@@ -98,6 +118,7 @@ void kallsyms__free(struct kallsyms *syms)
 		close(syms->modules_fd);
 	free(syms->entries);
 	free(syms->reaches);
+	free(syms->changes);
 	strbuf_release(&syms->names);
 	free(syms);
 }
@@ -419,7 +440,9 @@ static int kallsyms_read(struct kallsyms *syms, uint64_t now_boot_ns)
 		.modules_boot_ns = now_boot_ns,
 		.read_boot_ns = now_boot_ns,
 		.made_boot_ns = now_boot_ns,
+		.changes = syms->changes,
 	};
+	uint64_t begin_ns = clock_boot_ns();
 	int err = -ENOMEM;
 
 	syms->read_boot_ns = now_boot_ns;
@@ -435,6 +458,7 @@ static int kallsyms_read(struct kallsyms *syms, uint64_t now_boot_ns)
 		strbuf_release(&fresh.names);
 		return err;
 	}
+	fresh.end_boot_ns = now_boot_ns + (clock_boot_ns() - begin_ns);
 	kallsyms_settle(&fresh);
 	fresh.is_hidden = fresh.cnt == 0;
 	if (fresh.is_hidden && !syms->is_hidden)
@@ -469,12 +493,129 @@ static bool kallsyms_reaches(struct kallsyms *syms, const struct kallsym *found,
 	return true;
 }
 
+/* ---- changes ---- */
+
+static uint64_t earlier(uint64_t left, uint64_t right)
+{
+	return left < right ? left : right;
+}
+
+void kallsyms__forget_changes(struct kallsyms *syms)
+{
+	*syms->changes = (struct kallsyms_changes){ 0 };
+}
+
+void kallsyms__note_window(struct kallsyms *syms, uint64_t begin_boot_ns, uint64_t end_boot_ns)
+{
+	syms->changes->asked_begin_ns = begin_boot_ns;
+	syms->changes->asked_end_ns = end_boot_ns;
+}
+
+/* Nothing is asked that was sampled before the last window, and no table is older than the one that is here. */
+static void forget_old_changes(struct kallsyms *syms)
+{
+	struct kallsyms_changes *changes = syms->changes;
+	uint64_t begin_ns = earlier(changes->asked_begin_ns, syms->made_boot_ns);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < changes->cnt; i++)
+		if (changes->items[i].boot_ns >= begin_ns)
+			changes->items[kept++] = changes->items[i];
+	changes->cnt = kept;
+}
+
+void kallsyms__note_changes(struct kallsyms *syms, const struct ksymbol_changes *more)
+{
+	struct kallsyms_changes *changes = syms->changes;
+
+	if (!more->until_boot_ns) {
+		kallsyms__forget_changes(syms);
+		return;
+	}
+	forget_old_changes(syms);
+	if (!changes->until_ns || more->cnt > KALLSYMS_CHANGES_MAX - changes->cnt) {
+		changes->since_ns = more->until_boot_ns;
+		changes->cnt = 0;
+	} else {
+		memcpy(&changes->items[changes->cnt], more->items,
+		       more->cnt * sizeof(*more->items));
+		changes->cnt += more->cnt;
+	}
+	changes->until_ns = more->until_boot_ns;
+	if (!syms->read_boot_ns && syms->fd >= 0 && kallsyms_read(syms, clock_boot_ns()))
+		pr_debug("kallsyms: cannot be read now\n");
+}
+
+/* May other code be at this address than there was then? */
+static bool changed_since(const struct kallsyms *syms, uint64_t address, uint64_t boot_ns)
+{
+	const struct kallsyms_changes *changes = syms->changes;
+
+	if (boot_ns < changes->since_ns)
+		return true;
+	for (size_t i = 0; i < changes->cnt; i++) {
+		const struct ksymbol_change *change = &changes->items[i];
+
+		if (change->boot_ns >= boot_ns && address >= change->start && address < change->end)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The kernel counts its way through the list of BPF programs (bpf_get_kallsym() in kernel/bpf/core.c): where one goes
+ * meanwhile another is left out.
+ */
+static bool changed_while_read(const struct kallsyms *syms)
+{
+	const struct kallsyms_changes *changes = syms->changes;
+
+	for (size_t i = 0; i < changes->cnt; i++)
+		if (changes->items[i].boot_ns >= syms->made_boot_ns &&
+		    changes->items[i].boot_ns <= syms->end_boot_ns)
+			return true;
+	return false;
+}
+
+static bool knows_changes(const struct kallsyms *syms)
+{
+	return syms->changes->until_ns != 0;
+}
+
+/* Was there the same at this address when it was sampled and when the table was read, and all the time between? */
+static bool is_as_sampled(const struct kallsyms *syms, uint64_t address)
+{
+	const struct kallsyms_changes *changes = syms->changes;
+
+	return changes->asked_end_ns <= changes->until_ns &&
+	       syms->end_boot_ns <= changes->until_ns && !changed_while_read(syms) &&
+	       !changed_since(syms, address, earlier(changes->asked_begin_ns, syms->made_boot_ns));
+}
+
+/* How old the table may be when the answer is none, or one that may change. */
+static uint64_t keep_ns(const struct kallsyms *syms, uint64_t address, const struct kallsym *found,
+			int err)
+{
+	bool is_of_bpf = is_bpf(found->module);
+
+	if (!knows_changes(syms) || (!is_of_bpf && !err))
+		return err ? KALLSYMS_REFRESH_NS : KALLSYMS_BPF_REFRESH_NS;
+	if (syms->end_boot_ns <= syms->changes->until_ns &&
+	    (changed_while_read(syms) || changed_since(syms, address, syms->made_boot_ns)))
+		return KALLSYMS_CHANGED_REFRESH_NS;
+	return is_of_bpf ? UINT64_MAX : KALLSYMS_REFRESH_NS;
+}
+
+/* ---- lookup ---- */
+
 /* As kallsyms_find(), but what may be of a program that was loaded since has no name. */
 static int kallsyms_find_sure(struct kallsyms *syms, uint64_t address, bool is_fresh,
 			      struct kallsym *out)
 {
 	int err = kallsyms_find(syms, address, out);
 
+	if (!err && is_bpf(out->module) && knows_changes(syms))
+		return is_as_sampled(syms, address) ? 0 : -ENOENT;
 	if (!err && out->may_change && !kallsyms_reaches(syms, out, address, is_fresh))
 		err = -ENOENT;
 	if (!err && out->is_of_module && syms->modules_differ)
@@ -486,8 +627,7 @@ int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address, uint64_t 
 			      struct kallsym *out)
 {
 	bool is_fresh = now_boot_ns - syms->made_boot_ns <= KALLSYMS_FRESH_NS;
-	uint64_t keep_ns = KALLSYMS_REFRESH_NS;
-	struct kallsym found;
+	struct kallsym found = { .module = "" };
 	int err = -ENOENT;
 
 	if (syms->fd < 0)
@@ -501,9 +641,8 @@ int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address, uint64_t 
 		return 0;
 	}
 	/* Places of programs that are gone are used again. */
-	if (err == 0)
-		keep_ns = KALLSYMS_BPF_REFRESH_NS;
-	if (syms->read_boot_ns == 0 || now_boot_ns - syms->read_boot_ns >= keep_ns) {
+	if (syms->read_boot_ns == 0 ||
+	    now_boot_ns - syms->read_boot_ns >= keep_ns(syms, address, &found, err)) {
 		err = kallsyms_read(syms, now_boot_ns);
 		if (err == -ENOMEM)
 			return err;
@@ -519,6 +658,6 @@ int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address, uint64_t 
 
 size_t kallsyms__bytes(const struct kallsyms *syms)
 {
-	return sizeof(*syms) + syms->cap * sizeof(*syms->entries) +
+	return sizeof(*syms) + sizeof(*syms->changes) + syms->cap * sizeof(*syms->entries) +
 	       syms->reach_cap * sizeof(*syms->reaches) + syms->names.cap;
 }

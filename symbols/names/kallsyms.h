@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernel functions from /proc/kallsyms. Read when first needed, and again when an address lies
- * outside of everything known (a new module or BPF program), or among BPF programs, which come and go
- * without a gap, or when other modules are loaded than before; but not often. Until then what may be of a newer program or
- * module has no name. The file stays open:
+ * outside of everything known (a new module or BPF program), or where BPF programs came and went since,
+ * or when other modules are loaded than before; but not often. Until then what may be of another program or
+ * module has no name. Where nobody says which BPF programs came and went, it is read again once a minute while they are
+ * asked for, and for so long one may have the name of another that was in its place. The file stays open:
  * whether it shows addresses is decided by the rights its opener had, which jbpfd gives up later.
  */
 #ifndef JBPF_NAMES_KALLSYMS_H
@@ -13,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/host/ksymbol_watch.h"
 #include "user/util/attributes.h"
 
 #define KALLSYMS_MAX_SYMBOLS 2000000u
@@ -41,6 +43,16 @@ void kallsyms__free(struct kallsyms *syms); /* NULL is fine */
  */
 __must_check int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address,
 					   uint64_t now_boot_ns, struct kallsym *out);
+
+/*
+ * Which BPF programs came and went since the last call: that is known from the first one on. Reads the file when
+ * that was never done: what was read before it is sampled names it.
+ */
+void kallsyms__note_changes(struct kallsyms *syms, const struct ksymbol_changes *changes);
+/* Some were not told: it is known from the next call on. */
+void kallsyms__forget_changes(struct kallsyms *syms);
+/* What is asked from here on was sampled between these, CLOCK_BOOTTIME. */
+void kallsyms__note_window(struct kallsyms *syms, uint64_t begin_boot_ns, uint64_t end_boot_ns);
 
 size_t kallsyms__bytes(const struct kallsyms *syms);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "user/collect/probe/sample_source.h"
+#include "user/host/ksymbol_watch.h"
 #include "user/util/clock.h"
 
 #define SOURCE_MAX 8u
@@ -41,6 +42,7 @@ struct probe {
 	struct jbpf_key peek_keys[SOURCE_MAX];
 	struct jbpf_value peek_values[SOURCE_MAX];
 	uint64_t begun_ns; /* when counting began */
+	struct ksymbol_changes ksymbols;
 	int peek_err;
 	/* What the next consume gives. */
 	struct jbpf_notice notices[SOURCE_MAX];
@@ -184,6 +186,11 @@ static bool source_next_new_stack(struct probe *source, struct probe_new_stack *
 	*out = source->stacks[--source->stack_cnt];
 	(void)source_stack(source, source->stack_hashes[source->stack_cnt], &out->stack);
 	return true;
+}
+
+static void source_take_ksymbols(struct probe *source, struct ksymbol_changes *out)
+{
+	*out = source->ksymbols;
 }
 
 static uint64_t source_seed(const struct probe *source)
@@ -338,6 +345,7 @@ static const struct sample_source_ops source_ops = {
 	.due_boot_ns = source_due_boot_ns,
 	.stack = source_stack,
 	.next_new_stack = source_next_new_stack,
+	.take_ksymbols = source_take_ksymbols,
 	.tick_seed = source_seed,
 	.set_account = source_set_account,
 	.set_code_range = source_set_code_range,

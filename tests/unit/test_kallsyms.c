@@ -229,6 +229,164 @@ static void a_module_in_the_place_of_another_has_its_own_names_or_none(void **st
 	assert_int_equal(unlinkat(proc_fd, "modules", 0), 0);
 }
 
+/* ---- BPF programs, where it is known which came and went ---- */
+
+#define FIRST  "bpf_prog_1111111111111111_a"
+#define SECOND "bpf_prog_2222222222222222_b"
+#define PLACE  0xffffffffc0000010
+#define OTHER  0xffffffffc0001010
+
+#define OTHER_LINE "ffffffffc0001000 t bpf_prog_3333333333333333_c\t[bpf]\n"
+
+static const char with_first[] = KERNEL "ffffffffc0000000 t " FIRST "\t[bpf]\n" OTHER_LINE;
+static const char with_second[] = KERNEL "ffffffffc0000000 t " SECOND "\t[bpf]\n" OTHER_LINE;
+
+/* When the table is read the clock says, all else is seconds since the test began. */
+static uint64_t begin_ns;
+
+static uint64_t after(uint64_t seconds)
+{
+	return begin_ns + seconds * CLOCK_NS_PER_S;
+}
+
+/* A window from one second to another, in which another program came to PLACE at `changed_s`; 0: none did. */
+static void window(struct kallsyms *syms, uint64_t from_s, uint64_t to_s, uint64_t changed_s)
+{
+	const struct ksymbol_changes changes = {
+		.until_boot_ns = after(to_s),
+		.cnt = changed_s != 0,
+		.items = { { 0xffffffffc0000000, 0xffffffffc0000100, after(changed_s) } },
+	};
+
+	kallsyms__note_changes(syms, &changes);
+	kallsyms__note_window(syms, after(from_s), after(to_s));
+}
+
+static void check_after(struct kallsyms *syms, uint64_t after_s, uint64_t address, const char *name)
+{
+	check(syms, address, after(after_s) / CLOCK_NS_PER_S, name,
+	      strcmp(name, "-") == 0 ? "" : "bpf");
+}
+
+/* Read when sampling began. */
+static struct kallsyms *open_watched(const char *text)
+{
+	const struct ksymbol_changes none = { .until_boot_ns = clock_boot_ns() };
+	struct kallsyms *syms;
+
+	write_kallsyms(text);
+	assert_int_equal(kallsyms__open(proc_fd, &syms), 0);
+	kallsyms__note_changes(syms, &none);
+	begin_ns = (clock_boot_ns() / CLOCK_NS_PER_S + 1) * CLOCK_NS_PER_S;
+	return syms;
+}
+
+static void a_bpf_program_in_the_place_of_another_has_its_own_name_or_none(void **state)
+{
+	struct kallsyms *syms = open_watched(with_first);
+
+	(void)state;
+	window(syms, 0, 1, 0);
+	check_after(syms, 1, PLACE, FIRST);
+	write_kallsyms(with_second);
+	/* Sampled while it changed, and after that: the table is too young to be read again. */
+	window(syms, 1, 3, 2);
+	check_after(syms, 3, PLACE, "-");
+	window(syms, 3, 4, 0);
+	check_after(syms, 4, PLACE, "-");
+	check(syms, 0xffffffff81000000, after(4) / CLOCK_NS_PER_S, "startup_64", "");
+	kallsyms__free(syms);
+}
+
+static void a_bpf_program_keeps_its_name_while_others_come_and_go(void **state)
+{
+	struct kallsyms *syms = open_watched(with_first);
+
+	(void)state;
+	for (uint64_t s = 1; s < 100; s++) {
+		window(syms, s - 1, s, s);
+		check_after(syms, s, OTHER, "bpf_prog_3333333333333333_c");
+	}
+	kallsyms__free(syms);
+}
+
+static void
+the_table_is_read_again_where_a_bpf_program_came_and_counts_from_the_next_window_on(void **state)
+{
+	struct kallsyms *syms = open_watched(with_first);
+
+	(void)state;
+	window(syms, 1, 3, 2);
+	write_kallsyms(with_second);
+	check_after(syms, 3, PLACE, "-");
+	/* Read: what came since is not known. */
+	check_after(syms, 12, PLACE, "-");
+	window(syms, 3, 11, 0);
+	check_after(syms, 13, PLACE, "-");
+	window(syms, 11, 13, 0);
+	check_after(syms, 13, PLACE, SECOND);
+	kallsyms__free(syms);
+}
+
+static void a_table_is_read_again_when_bpf_programs_came_or_went_while_it_was_read(void **state)
+{
+	struct kallsyms *syms = open_watched(with_first);
+
+	(void)state;
+	window(syms, 1, 3, 2);
+	/* Another one went, and the kernel left this one out. */
+	write_kallsyms(KERNEL OTHER_LINE);
+	check_after(syms, 12, PLACE, "-");
+	window(syms, 11, 13, 12);
+	check_after(syms, 13, OTHER, "-");
+	write_kallsyms(with_second);
+	check_after(syms, 22, OTHER, "-");
+	window(syms, 22, 24, 0);
+	check_after(syms, 24, OTHER, "bpf_prog_3333333333333333_c");
+	check_after(syms, 24, PLACE, SECOND);
+	kallsyms__free(syms);
+}
+
+static void a_table_of_the_present_programs_is_not_read_again(void **state)
+{
+	struct kallsyms *syms = open_watched(with_first);
+
+	(void)state;
+	window(syms, 0, 1, 0);
+	check_after(syms, 1, PLACE, FIRST);
+	/* Nothing came, it is said. */
+	write_kallsyms(with_second);
+	check_after(syms, 900, PLACE, FIRST);
+	kallsyms__free(syms);
+}
+
+static void changes_that_nobody_told_may_have_been_anywhere(void **state)
+{
+	struct kallsyms *syms = open_watched(with_first);
+
+	(void)state;
+	window(syms, 0, 1, 0);
+	check_after(syms, 1, OTHER, "bpf_prog_3333333333333333_c");
+	kallsyms__forget_changes(syms);
+	window(syms, 1, 2, 0);
+	check_after(syms, 2, OTHER, "-");
+	kallsyms__free(syms);
+}
+
+static void where_nobody_watches_the_table_is_read_once_a_minute(void **state)
+{
+	const struct ksymbol_changes unknown = { 0 };
+	struct kallsyms *syms = open_watched(with_first);
+
+	(void)state;
+	window(syms, 0, 1, 0);
+	check_after(syms, 1, PLACE, FIRST);
+	write_kallsyms(with_second);
+	kallsyms__note_changes(syms, &unknown);
+	check_after(syms, 70, PLACE, SECOND);
+	kallsyms__free(syms);
+}
+
 static void a_trampoline_is_a_page_at_most(void **state)
 {
 	struct kallsyms *syms;
@@ -317,6 +475,15 @@ int main(void)
 		cmocka_unit_test(what_is_known_of_a_bpf_program_is_not_of_another_in_its_place),
 		cmocka_unit_test(a_module_behind_the_last_function_of_another_gets_its_own_name),
 		cmocka_unit_test(a_module_in_the_place_of_another_has_its_own_names_or_none),
+		cmocka_unit_test(a_bpf_program_in_the_place_of_another_has_its_own_name_or_none),
+		cmocka_unit_test(a_bpf_program_keeps_its_name_while_others_come_and_go),
+		cmocka_unit_test(
+			the_table_is_read_again_where_a_bpf_program_came_and_counts_from_the_next_window_on),
+		cmocka_unit_test(
+			a_table_is_read_again_when_bpf_programs_came_or_went_while_it_was_read),
+		cmocka_unit_test(a_table_of_the_present_programs_is_not_read_again),
+		cmocka_unit_test(changes_that_nobody_told_may_have_been_anywhere),
+		cmocka_unit_test(where_nobody_watches_the_table_is_read_once_a_minute),
 		cmocka_unit_test(a_trampoline_is_a_page_at_most),
 		cmocka_unit_test(kallsyms_hidden_addresses_are_said_to_be),
 		cmocka_unit_test(kallsyms_that_cannot_be_opened_gives_nothing),

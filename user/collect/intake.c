@@ -58,6 +58,20 @@ void intake_pass_sights(struct intake *intake)
 	(void)sight_table__each(intake->sights, pass_sight, intake);
 }
 
+void intake_tell_ksymbols(struct intake *intake)
+{
+	struct ksymbol_changes changes;
+
+	intake->source->ops->take_ksymbols(intake->source->probe, &changes);
+	if (!namer_link__is_up(intake->link))
+		return;
+	if (intake->is_ksymbols_lost)
+		ksymbol_changes_are_all(&changes);
+	intake->is_ksymbols_lost = packet_stream_put_bytes(namer_link__stream(intake->link),
+							   NAMING_KSYMBOLS, &changes,
+							   naming_ksymbols_len(&changes)) != 0;
+}
+
 static void handle_notice(void *ctx, const struct jbpf_notice *notice)
 {
 	struct intake *intake = ctx;
@@ -185,6 +199,7 @@ struct pending_window *intake_end_window(struct intake *intake)
 	}
 	pass_split_stacks(intake);
 	add_waits(intake, window);
+	intake_tell_ksymbols(intake);
 	(void)pending_window_close(window, clock_boot_ns());
 	window->start_unix_ns = clock_unix_ns() - (clock_boot_ns() - window->start_boot_ns);
 	window->sent_ns = clock_monotonic_ns();

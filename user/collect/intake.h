@@ -7,6 +7,7 @@
 #ifndef JBPF_COLLECT_INTAKE_H
 #define JBPF_COLLECT_INTAKE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ struct intake {
 	uint64_t prefetch_ns;		/* how often new stacks go to the namer; 0 = no need */
 	uint64_t next_prefetch_ns;	/* CLOCK_BOOTTIME */
 	uint64_t last_split_ns;		/* CLOCK_BOOTTIME */
+	bool is_ksymbols_lost;		/* some were not told: the next are all there may be */
 	uint32_t split_pids[INTAKE_SPLIT_PIDS_MAX]; /* of JVMs that were just met */
 	size_t split_cnt;
 };
@@ -51,6 +53,8 @@ void intake_set_prefetch_interval(struct intake *intake, uint64_t interval_ns);
 
 /* Another namer knows nothing: passes on all processes that live. */
 void intake_pass_sights(struct intake *intake);
+/* Tells the namer which BPF programs came and went; also when sampling begins. */
+void intake_tell_ksymbols(struct intake *intake);
 
 /*
  * Ends the window: drained, closed, with its moments but without id, frequency and CPUs; the caller

@@ -311,7 +311,11 @@ int recorder__try_maps(const struct recorder *recorder)
 
 int recorder__start(struct recorder *recorder)
 {
-	return recorder->source.ops->start(recorder->source.probe);
+	int err = recorder->source.ops->start(recorder->source.probe);
+
+	if (!err)
+		intake_tell_ksymbols(&recorder->intake);
+	return err;
 }
 
 void recorder__stop(struct recorder *recorder)

@@ -278,6 +278,7 @@ static void do_packet(struct namer *namer, const struct packet *packet)
 	const struct jbpf_notice *notice;
 	const struct naming_unwind_id *id;
 	const struct naming_map *map;
+	const struct ksymbol_changes *ksymbols;
 
 	switch (packet->kind) {
 	case NAMING_AWAKE:
@@ -315,6 +316,13 @@ static void do_packet(struct namer *namer, const struct packet *packet)
 		map = EXPECT(packet, struct naming_map);
 		if (map)
 			do_map(namer, map);
+		break;
+	case NAMING_KSYMBOLS:
+		ksymbols = naming_ksymbols_read(packet->bytes, packet->len);
+		if (namer->is_naming)
+			put_aside(namer, packet);
+		else if (ksymbols)
+			naming__note_ksymbols(namer->naming, ksymbols);
 		break;
 	case NAMING_STACKS:
 	case NAMING_WINDOW:

@@ -418,7 +418,14 @@ int naming__awake(struct naming *naming, const struct naming_options *options)
 	struct naming_options changed = *options;
 
 	changed.forgets = options->jit != (uint32_t)naming->config.jit;
+	/* What was told in the meantime it has not heard. */
+	symbolizer__forget_ksymbols(naming->symbolizer);
 	return naming__change(naming, &changed);
+}
+
+void naming__note_ksymbols(struct naming *naming, const struct ksymbol_changes *changes)
+{
+	symbolizer__note_ksymbols(naming->symbolizer, changes);
 }
 
 void naming__ban(struct naming *naming, const struct naming_banned *banned)

@@ -85,6 +85,9 @@ void naming__notice(struct naming *naming, const struct jbpf_notice *notice);
  */
 uint64_t naming__prefetch(struct naming *naming, const void *records, size_t len);
 
+/* Which BPF programs came and went. */
+void naming__note_ksymbols(struct naming *naming, const struct ksymbol_changes *changes);
+
 /* Which tables the kernel has: a namer begins with that. Until then it builds none. */
 void naming__begin_unwind(struct naming *naming, const struct naming_unwind *head,
 			  const uint32_t *ids);

@@ -581,6 +581,8 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 	*out = (struct naming_end){ 0 };
 	/* The sampler may have had no room for one, or have forgotten it while it was idle. */
 	memset(naming->told, 0, sizeof(naming->told));
+	symbolizer__note_window(naming->symbolizer, batch->head.start_boot_ns,
+				batch->head.end_boot_ns);
 	fill_base(naming, &batch->head, &run.base);
 	if (naming->config.wants_ticks)
 		tick_join_take(&naming->ticks, batch);

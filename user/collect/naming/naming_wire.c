@@ -252,6 +252,16 @@ int naming_unwind_table_put(struct packet_stream *stream, const struct naming_un
 	return packet_stream_put(stream, NAMING_UNWIND_TABLE, parts, ARRAY_SIZE(parts));
 }
 
+const struct ksymbol_changes *naming_ksymbols_read(const void *bytes, size_t len)
+{
+	const struct ksymbol_changes *changes = bytes;
+
+	if (len < offsetof(struct ksymbol_changes, items) || changes->cnt > KSYMBOL_CHANGES_MAX ||
+	    len != naming_ksymbols_len(changes))
+		return NULL;
+	return changes;
+}
+
 int naming_unwind_table_read(const void *bytes, size_t len, struct naming_unwind_id *id_out,
 			     struct unwind_table *out)
 {

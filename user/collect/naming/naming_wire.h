@@ -8,6 +8,7 @@
  *     sampler                                namer
  *     OPTIONS, BANNED ---------------------->    first of all AWAKE, when it is a copy (namer_copy.h)
  *     UNWIND ------------------------------>    which tables there are
+ *     KSYMBOLS ---------------------------->    sampling begins; before each window
  *     NOTICE, STACKS ----------------------->   while processes run
  *          <------------------------------ UNWIND_TABLE, UNWIND_DROP, SPACE
  *     UNWIND_REFUSED ---------------------->
@@ -33,6 +34,7 @@
 #include "symbols/symbols.h"
 #include "symbols/unwind/unwind_cache.h"
 #include "user/collect/probe/sample_source.h"
+#include "user/host/ksymbol_watch.h"
 #include "user/model/window.h"
 #include "user/util/packet_stream.h"
 #include "user/util/strbuf.h"
@@ -49,6 +51,7 @@ enum naming_packet {
 	NAMING_UNWIND = 7,  /* struct naming_unwind */
 	NAMING_UNWIND_REFUSED = 8, /* struct naming_unwind_id: it did not become one */
 	NAMING_MAP = 9,		   /* struct naming_map */
+	NAMING_KSYMBOLS = 10,	   /* struct ksymbol_changes, without places that are empty */
 	/* From it. */
 	NAMING_READY = 16,	       /* nothing */
 	NAMING_CODE_RANGE = 17,	       /* struct naming_code_range */
@@ -148,6 +151,15 @@ struct naming_space {
 	uint32_t pid;
 	uint32_t epoch;
 };
+
+/* Of a packet with these changes. */
+static inline size_t naming_ksymbols_len(const struct ksymbol_changes *changes)
+{
+	return offsetof(struct ksymbol_changes, items) + changes->cnt * sizeof(changes->items[0]);
+}
+
+/* NULL: it is damaged. Only `cnt` of the items are there. */
+const struct ksymbol_changes *naming_ksymbols_read(const void *bytes, size_t len);
 
 /* What the namer reports of a window as a whole, and of itself. */
 struct naming_end {

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "user/collect/probe/probe.h"
+#include "user/host/ksymbol_watch.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -314,13 +315,15 @@ int cpu_event_set_fill(struct cpu_event_set *set, const struct probe_options *op
 		if (!set->of[i])
 			return -ENOMEM;
 	}
-	return 0;
+	set->ksymbols = ksymbol_watch__new();
+	return set->ksymbols ? 0 : -ENOMEM;
 }
 
 void cpu_event_set_release(struct cpu_event_set *set)
 {
 	for (int i = 0; i < EVENT_CNT; i++)
 		cpu_events__free(set->of[i]);
+	ksymbol_watch__free(set->ksymbols);
 	*set = (struct cpu_event_set){ .of = { NULL } };
 }
 
@@ -338,6 +341,7 @@ int cpu_event_set_follow(struct cpu_event_set *set, const uint32_t *cpus, size_t
 		first_err = err;
 		*cpu_out = cpu;
 	}
+	ksymbol_watch__follow(set->ksymbols, cpus, cnt);
 	return first_err;
 }
 

@@ -53,9 +53,12 @@ size_t cpu_events__count(const struct cpu_events *events);
 
 /* ---- several of them ---- */
 
+struct ksymbol_watch;
+
 /* One for each kind of event that is sampled, else NULL. Zero-initialise. */
 struct cpu_event_set {
 	struct cpu_events *of[EVENT_CNT];
+	struct ksymbol_watch *ksymbols; /* of the same CPUs */
 };
 
 /* Is one of these events (EVENT_BIT()) sampled by a counter other than the clock? */

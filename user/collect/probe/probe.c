@@ -35,6 +35,7 @@
 #include "user/collect/probe/probe_why.h"
 #include "user/collect/probe/stack_table.h"
 #include "user/collect/probe/stream_fallback.h"
+#include "user/host/ksymbol_watch.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -262,25 +263,6 @@ static int open_rings(struct probe *probe)
 				probe);
 }
 
-static void note_room(struct probe *probe, const struct probe_options *options, size_t cpu_cnt)
-{
-	uint32_t pid_max = options->pid_cnt > PROBE_CHANGE_PIDS_MIN ? (uint32_t)options->pid_cnt :
-								      PROBE_CHANGE_PIDS_MIN;
-
-	probe_sizes(options, cpu_cnt, &probe->sizes);
-	probe->room = (struct probe_room){
-		.cpu_cnt = cpu_cnt,
-		.count_entries = probe->sizes.count_entries,
-		.max_depth = options->max_depth,
-		.events = probe_events(options),
-		.off_cpu_rate = options->off_cpu_rate,
-		.pid_max = options->pid_cnt ? pid_max : 0,
-		.cgroup_max = (uint32_t)options->cgroup_cnt,
-	};
-	for (int i = 0; i < EVENT_CNT; i++)
-		probe->room.periods[i] = probe_period(options, (enum event)i);
-}
-
 /* All before the kernel hears of it. */
 static int open_skeleton(struct probe *probe, const struct probe_options *options,
 			 const uint32_t *cpus, size_t cpu_cnt)
@@ -288,7 +270,8 @@ static int open_skeleton(struct probe *probe, const struct probe_options *option
 	int err;
 
 	probe->cpu_cnt = (uint32_t)cpu_cnt;
-	note_room(probe, options, cpu_cnt);
+	probe_sizes(options, cpu_cnt, &probe->sizes);
+	probe_change_room(options, &probe->sizes, cpu_cnt, &probe->room);
 	probe->skel = jbpf_bpf__open();
 	if (!probe->skel)
 		return -errno;
@@ -678,6 +661,11 @@ void probe__end_window(struct probe *probe, struct probe_batch *out)
 		.stack_bytes = stack_table__bytes(probe->stacks),
 	};
 	probe_waits_take(&probe->waits, probe->offcpu, probe->stacks, out);
+}
+
+void probe__take_ksymbols(struct probe *probe, struct ksymbol_changes *out)
+{
+	ksymbol_watch__take(probe->events.ksymbols, out);
 }
 
 uint64_t probe__due_boot_ns(const struct probe *probe)

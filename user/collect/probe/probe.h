@@ -177,6 +177,10 @@ __must_check int probe__peek(struct probe *probe, struct probe_peek *out);
  * is of all counts of that event in the window. Borrowed until the next call.
  */
 void probe__end_window(struct probe *probe, struct probe_batch *out);
+struct ksymbol_changes;
+
+/* As ksymbol_watch__take(). Of the CPUs that the last drain saw. */
+void probe__take_ksymbols(struct probe *probe, struct ksymbol_changes *out);
 /* When to consume at the latest, CLOCK_BOOTTIME; UINT64_MAX: when there is something. */
 uint64_t probe__due_boot_ns(const struct probe *probe);
 

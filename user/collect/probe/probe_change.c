@@ -19,6 +19,25 @@
 /* A drain may come late: so much more than a window's samples must find room. */
 #define LATE_PERCENT 110
 
+void probe_change_room(const struct probe_options *options, const struct probe_sizes *sizes,
+		       size_t cpu_cnt, struct probe_room *out)
+{
+	uint32_t pid_max = options->pid_cnt > PROBE_CHANGE_PIDS_MIN ? (uint32_t)options->pid_cnt :
+								      PROBE_CHANGE_PIDS_MIN;
+
+	*out = (struct probe_room){
+		.cpu_cnt = cpu_cnt,
+		.count_entries = sizes->count_entries,
+		.max_depth = options->max_depth,
+		.events = probe_events(options),
+		.off_cpu_rate = options->off_cpu_rate,
+		.pid_max = options->pid_cnt ? pid_max : 0,
+		.cgroup_max = (uint32_t)options->cgroup_cnt,
+	};
+	for (int i = 0; i < EVENT_CNT; i++)
+		out->periods[i] = probe_period(options, (enum event)i);
+}
+
 static bool fits(const struct probe_room *room, const struct probe_options *wanted)
 {
 	double ticks = (double)wanted->frequency_hz * (double)wanted->window_ns /

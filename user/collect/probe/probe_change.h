@@ -29,6 +29,12 @@ struct probe_room {
 	uint32_t max_sample_rate; /* kernel.perf_event_max_sample_rate; 0 = not known */
 };
 
+struct probe_sizes;
+
+/* What these options have room for, but moments. */
+void probe_change_room(const struct probe_options *options, const struct probe_sizes *sizes,
+		       size_t cpu_cnt, struct probe_room *out);
+
 /*
  * 0; -EOPNOTSUPP with a line in `why`: that needs a restart; else -errno: it would not start either.
  * Of the host it looks only at whether the cgroups are there.

@@ -18,6 +18,7 @@ const struct sample_source_ops sample_source_probe = {
 	.due_boot_ns = probe__due_boot_ns,
 	.stack = probe__stack,
 	.next_new_stack = probe__next_new_stack,
+	.take_ksymbols = probe__take_ksymbols,
 	.tick_seed = probe__tick_seed,
 	.set_account = probe__set_account,
 	.set_code_range = probe__set_code_range,

@@ -31,6 +31,7 @@ struct sample_source_ops {
 	uint64_t (*due_boot_ns)(const struct probe *probe);
 	int (*stack)(const struct probe *probe, uint64_t hash, struct probe_stack *out);
 	bool (*next_new_stack)(struct probe *probe, struct probe_new_stack *out);
+	void (*take_ksymbols)(struct probe *probe, struct ksymbol_changes *out);
 	uint64_t (*tick_seed)(const struct probe *probe);
 
 	/* What the kernel is to know. */

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See ksymbol_watch.h. */
+#include "user/host/ksymbol_watch.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+
+/* One page of what the kernel says of the ring, one of records: some 50 changes on one CPU between two calls. */
+#define RING_PAGES 2
+
+/* A symbol's name has KSYM_NAME_LEN bytes at most (512 since 6.1). */
+#define RECORD_MAX_BYTES 640u
+
+/* Where the kernel's clock goes by ticks, the time of an event stands still as long as one. */
+#define ALIVE_LOOKS 5
+#define ALIVE_STEP  (4 * CLOCK_NS_PER_MS)
+
+struct ksymbol_ring {
+	uint32_t cpu;
+	int fd;
+	struct perf_event_mmap_page *page;
+};
+
+/* PERF_RECORD_KSYMBOL up to its name, as perf_event_ksymbol() in kernel/events/core.c writes it. */
+struct ksymbol_record {
+	struct perf_event_header header;
+	uint64_t address;
+	uint32_t len;
+	uint16_t type;
+	uint16_t flags;
+};
+
+struct ksymbol_watch {
+	struct ksymbol_ring *rings; /* ascending by CPU */
+	size_t cnt;
+	bool is_whole; /* there is one for each CPU */
+	bool is_lost;  /* since the last call one began or ended, or had no room */
+	bool is_told;
+};
+
+static size_t page_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static int ring_open(uint32_t cpu, struct ksymbol_ring *out)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
+		.ksymbol = 1,
+		.sample_type = PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_BOOTTIME,
+	};
+	__cleanup_fd int fd =
+		(int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	void *page;
+
+	if (fd < 0)
+		return -errno;
+	page = mmap(NULL, RING_PAGES * page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	*out = (struct ksymbol_ring){ .cpu = cpu, .fd = take_fd(&fd), .page = page };
+	return 0;
+}
+
+static void ring_close(struct ksymbol_watch *watch, const struct ksymbol_ring *ring)
+{
+	watch->is_lost = true;
+	munmap(ring->page, RING_PAGES * page_bytes());
+	close(ring->fd);
+}
+
+/* How long the event has been on. */
+static int ring_time(const struct ksymbol_ring *ring, uint64_t *out)
+{
+	struct {
+		uint64_t value;
+		uint64_t enabled_ns;
+	} now;
+
+	if (read(ring->fd, &now, sizeof(now)) != (ssize_t)sizeof(now))
+		return -EIO;
+	*out = now.enabled_ns;
+	return 0;
+}
+
+/*
+ * Is it on? Then it has been on ever since: from a CPU that goes offline the kernel takes an event for good
+ * (perf_event_exit_cpu_context() in kernel/events/core.c).
+ */
+static bool ring_is_on(const struct ksymbol_ring *ring)
+{
+	const struct timespec pause = { .tv_nsec = ALIVE_STEP };
+	uint64_t first_ns, now_ns;
+
+	if (ring_time(ring, &first_ns))
+		return false;
+	for (int i = 0; i < ALIVE_LOOKS; i++) {
+		if (ring_time(ring, &now_ns))
+			return false;
+		if (now_ns > first_ns)
+			return true;
+		(void)nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+struct ksymbol_watch *ksymbol_watch__new(void)
+{
+	return calloc(1, sizeof(struct ksymbol_watch));
+}
+
+void ksymbol_watch__free(struct ksymbol_watch *watch)
+{
+	if (!watch)
+		return;
+	for (size_t i = 0; i < watch->cnt; i++)
+		ring_close(watch, &watch->rings[i]);
+	free(watch->rings);
+	free(watch);
+}
+
+static void tell_once(struct ksymbol_watch *watch, uint32_t cpu, int err)
+{
+	if (!watch->is_told)
+		pr_debug(
+			"probe: BPF programs that come and go are not watched on CPU %u: %s; for a minute one may be taken for another that was in its place\n",
+			cpu, errstr(err));
+	watch->is_told = true;
+}
+
+void ksymbol_watch__follow(struct ksymbol_watch *watch, const uint32_t *cpus, size_t cnt)
+{
+	struct ksymbol_ring *next = calloc(cnt + 1, sizeof(*next));
+	size_t next_cnt = 0, old = 0;
+
+	watch->is_whole = next != NULL;
+	if (!next)
+		return;
+	for (size_t i = 0; i < cnt; i++) {
+		int err;
+
+		while (old < watch->cnt && watch->rings[old].cpu < cpus[i])
+			ring_close(watch, &watch->rings[old++]);
+		if (old < watch->cnt && watch->rings[old].cpu == cpus[i]) {
+			struct ksymbol_ring *ring = &watch->rings[old++];
+
+			if (ring_is_on(ring)) {
+				next[next_cnt++] = *ring;
+				continue;
+			}
+			ring_close(watch, ring);
+		}
+		err = ring_open(cpus[i], &next[next_cnt]);
+		if (err) {
+			watch->is_whole = false;
+			tell_once(watch, cpus[i], err);
+		} else {
+			next_cnt++;
+			watch->is_lost = true;
+		}
+	}
+	while (old < watch->cnt)
+		ring_close(watch, &watch->rings[old++]);
+	free(watch->rings);
+	watch->rings = next;
+	watch->cnt = next_cnt;
+}
+
+/* ---- records ---- */
+
+/* Copies from the ring, which goes round. */
+static void ring_copy(const struct ksymbol_ring *ring, uint64_t at, void *out, size_t len)
+{
+	const char *data = (const char *)ring->page + page_bytes();
+	size_t offset = at % page_bytes();
+	size_t first = len < page_bytes() - offset ? len : page_bytes() - offset;
+
+	memcpy(out, data + offset, first);
+	memcpy((char *)out + first, data, len - first);
+}
+
+static void add_change(struct ksymbol_watch *watch, const struct ksymbol_ring *ring, uint64_t at,
+		       uint16_t len, struct ksymbol_changes *out)
+{
+	struct ksymbol_record record;
+	uint64_t boot_ns;
+
+	/* Of another form than is known, or too many. */
+	if (len < sizeof(record) + sizeof(boot_ns) || out->cnt == KSYMBOL_CHANGES_MAX) {
+		watch->is_lost = true;
+		return;
+	}
+	ring_copy(ring, at, &record, sizeof(record));
+	ring_copy(ring, at + len - sizeof(boot_ns), &boot_ns, sizeof(boot_ns));
+	out->items[out->cnt++] = (struct ksymbol_change){
+		.start = record.address,
+		.end = record.address + record.len,
+		.boot_ns = boot_ns,
+	};
+}
+
+static void ring_take(struct ksymbol_watch *watch, const struct ksymbol_ring *ring,
+		      struct ksymbol_changes *out)
+{
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t at = ring->page->data_tail;
+	struct perf_event_header header;
+
+	/* One without room for another record may have lost some: the kernel says so only with the next one. */
+	if (head - at > page_bytes() - RECORD_MAX_BYTES)
+		watch->is_lost = true;
+	for (; at < head; at += header.size) {
+		ring_copy(ring, at, &header, sizeof(header));
+		if (header.size < sizeof(header) || header.size > head - at) {
+			watch->is_lost = true;
+			at = head;
+			break;
+		}
+		if (header.type == PERF_RECORD_KSYMBOL)
+			add_change(watch, ring, at, header.size, out);
+		else if (header.type == PERF_RECORD_LOST)
+			watch->is_lost = true;
+	}
+	__atomic_store_n(&ring->page->data_tail, at, __ATOMIC_RELEASE);
+}
+
+void ksymbol_changes_are_all(struct ksymbol_changes *changes)
+{
+	changes->items[0] = (struct ksymbol_change){
+		.end = UINT64_MAX,
+		.boot_ns = changes->until_boot_ns,
+	};
+	changes->cnt = 1;
+}
+
+void ksymbol_watch__take(struct ksymbol_watch *watch, struct ksymbol_changes *out)
+{
+	uint64_t now_ns = clock_boot_ns();
+
+	*out = (struct ksymbol_changes){ .until_boot_ns = now_ns };
+	for (size_t i = 0; i < watch->cnt; i++)
+		ring_take(watch, &watch->rings[i], out);
+	if (watch->is_lost)
+		ksymbol_changes_are_all(out);
+	watch->is_lost = false;
+	if (!watch->is_whole)
+		*out = (struct ksymbol_changes){ 0 };
+}
