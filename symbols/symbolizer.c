@@ -9,6 +9,7 @@
 #include "symbols/symbolizer.h"
 #include "symbols/symbols_frames.h"
 #include "user/util/account.h"
+#include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
 /* ---- life ---- */
@@ -128,10 +129,12 @@ void symbolizer__note_window(struct symbolizer *symbolizer, uint64_t begin_boot_
 	kallsyms__note_window(symbolizer->kallsyms, begin_boot_ns, end_boot_ns);
 }
 
+/* A frame of the kernel that has no name of its own. */
+static const char unknown_kernel[] = "[unknown kernel]";
+
 static int symbolizer_read_kernel_answer(struct symbolizer *symbolizer, uint64_t address,
 					 struct answer *out)
 {
-	static const char unknown[] = "[unknown kernel]";
 	uint64_t now_ns = clock_boot_ns();
 	struct kallsym symbol;
 	uint32_t id;
@@ -145,16 +148,65 @@ static int symbolizer_read_kernel_answer(struct symbolizer *symbolizer, uint64_t
 		.frame_kind = FRAME_KIND_KERNEL,
 		.is_unknown = err != 0,
 	};
-	err = err ? name_table__plain(symbolizer->names, unknown, sizeof(unknown) - 1, &id) :
+	err = err ? name_table__plain(symbolizer->names, unknown_kernel, sizeof(unknown_kernel) - 1,
+				      &id) :
 		    name_table__native(symbolizer->names, symbol.name, strlen(symbol.name), &id);
 	out->name = id;
 	return err;
+}
+
+/*
+ * These run filters of system calls, which are classic programs, and those of sockets, which mostly are. The
+ * callers of the first, too: as long as a program has not pushed its frame, its caller is not on the stack.
+ */
+static bool runs_classic_programs(const char *name)
+{
+	static const char *const callers[] = {
+		"__seccomp_filter",    "seccomp_run_filters", "__secure_computing",
+		"syscall_trace_enter", "sk_filter_trim_cap",  "packet_rcv",
+		"packet_rcv_spkt",     "tpacket_rcv",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(callers); i++)
+		if (strcmp(name, callers[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Programs and what is made for them: all of it lies together. Some functions of the kernel have such names, too. */
+static bool may_be_bpf(const char *name)
+{
+	static const char *const begins[] = { "bpf_prog_", "bpf_trampoline_", "bpf_dispatcher_" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
+		if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Classic programs lie among the others and have no symbol (bpf_prog_kallsyms_candidate() in
+ * kernel/bpf/core.c): theirs would be that of the one before. Where the kernel's walk ended in a program, as it
+ * does in its first and last instructions, nobody knows who called it.
+ */
+static void symbolizer_forget_classic(struct frame_list *frames, size_t first)
+{
+	for (size_t i = first; i < frames->cnt; i++) {
+		struct frame *frame = &frames->items[i];
+
+		if (!may_be_bpf(frame->name) ||
+		    (i + 1 < frames->cnt && !runs_classic_programs(frame[1].name)))
+			continue;
+		frame->name = unknown_kernel;
+		frame->is_unknown = true;
+	}
 }
 
 int symbolizer__read_and_resolve_kernel(struct symbolizer *symbolizer, const uint64_t *ips,
 					size_t ip_cnt, struct frame_list *out)
 {
 	struct addr_cache *answers = &symbolizer->kernel_answers;
+	size_t first = out->cnt;
 
 	for (size_t i = 0; i < ip_cnt; i++) {
 		uint64_t address = ips[i] - (i > 0 && ips[i] > 0);
@@ -175,6 +227,7 @@ int symbolizer__read_and_resolve_kernel(struct symbolizer *symbolizer, const uin
 		if (err)
 			return err;
 	}
+	symbolizer_forget_classic(out, first);
 	return 0;
 }
 

@@ -160,8 +160,8 @@ def test_c_program_on_the_host_is_named_without_any_jvm(daemon, spinner):
 # ---- kernel code that came later ----
 
 @contextmanager
-def bpf_spinner(name):
-    process = subprocess.Popen([AIDS / "bpf_spinner", "600", name], stdout=subprocess.PIPE, text=True)
+def kernel_spinner(*command):
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline() == "ready\n"
         yield process
@@ -169,6 +169,10 @@ def bpf_spinner(name):
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+def bpf_spinner(name):
+    return kernel_spinner(AIDS / "bpf_spinner", "600", name)
 
 
 def bpf_names(folded):
@@ -190,3 +194,46 @@ def test_bpf_program_that_was_loaded_later_has_its_own_name_or_none(daemon):
             assert profiler.stop() == 0, profiler.log()
     assert bpf_names(profiler.dump("--pid", first.pid)) == {"first"}
     assert bpf_names(profiler.dump("--pid", second.pid)) == {"second"}
+
+
+def bpf_address(name):
+    """Where the program of this name is."""
+    with open("/proc/kallsyms") as symbols:
+        return next(line.split()[0] for line in symbols if re.search(rf" bpf_prog_[0-9a-f]{{16}}_{name}\t", line))
+
+
+@pytest.mark.long("the kernel's symbols are read again after ten seconds at the earliest, twice here")
+def test_bpf_program_in_the_place_of_another_has_its_own_name_or_none(daemon):
+    profiler = daemon(window="1s").start().wait_ready()
+    sampled, places = {}, []
+    # One after the other, until a place was taken twice: at once, where nobody else loads programs.
+    while len(sampled) < 3 or (len(set(places)) == len(places) and len(sampled) < 20):
+        name = f"spin{len(sampled)}"
+        with bpf_spinner(name) as process:
+            places.append(bpf_address(name))
+            profiler.wait_samples({process.pid: 1})
+            if not sampled:
+                wait_until(lambda: bpf_names(profiler.dump("--pid", process.pid)), 100, "the first has a name")
+        sampled[name] = process.pid
+    assert len(set(places)) < len(places), places
+    with bpf_spinner("last") as process:
+        profiler.wait_samples({process.pid: 1})
+        wait_until(lambda: bpf_names(profiler.dump("--pid", process.pid)), 100, "the last has a name")
+        sampled["last"] = process.pid
+        assert profiler.stop() == 0, profiler.log()
+    for name, pid in sampled.items():
+        # What the process loaded; programs that watch it, jbpfd's among them, run in it as well.
+        run = {frames[frames.index("bpf_test_run_[k]") + 1] for frames, _ in profiler.dump("--pid", pid).stacks
+               if "bpf_test_run_[k]" in frames[:-1]}
+        assert not [frame for frame in run if re.match(rf"bpf_prog_[0-9a-f]{{16}}_(?!{name}_\[k\]$)", frame)], (name, run)
+
+
+def test_filter_of_system_calls_has_not_the_name_of_a_bpf_program(daemon):
+    """Nothing tells where it lies: here, behind programs that have names."""
+    with bpf_spinner("before") as before, kernel_spinner(AIDS / "seccomp_spinner", "600") as process:
+        profiler = daemon(window="1s").start().wait_ready()
+        profiler.wait_samples({before.pid: 1, process.pid: 100})
+        wait_until(lambda: bpf_names(profiler.dump("--pid", before.pid)), 100, "the program has a name")
+        profiler.wait_samples({process.pid: 300})
+        assert profiler.stop() == 0, profiler.log()
+    assert not bpf_names(profiler.dump("--pid", process.pid))

@@ -648,6 +648,33 @@ static void kernel_frames_are_named_or_said_to_be_unknown(void **state)
 	frame_list_release(&frames);
 }
 
+/* It lies behind another program, and has no symbol. */
+static void a_classic_bpf_program_has_not_the_name_of_the_one_before_it(void **state)
+{
+	const uint64_t filter[] = { 0xffffffffc0000800, 0xffffffff81000010 };
+	const uint64_t other[] = { 0xffffffffc0000800, 0xffffffff81000110 };
+	static const char *const names[] = { "[unknown kernel]", "[unknown kernel]",
+					     "__seccomp_filter", "bpf_prog_1111111111111111_a",
+					     "trace_call_bpf" };
+	struct frame_list frames = { 0 };
+
+	(void)state;
+	fake_proc_text(&proc, "kallsyms",
+		       "ffffffff81000000 t __seccomp_filter\nffffffff81000100 T trace_call_bpf\n"
+		       "ffffffffc0000000 t bpf_prog_1111111111111111_a\t[bpf]\n");
+	open_symbolizer(JIT_MODE_AUTO);
+	/* Who called it is not known, and is. */
+	assert_int_equal(symbolizer__read_and_resolve_kernel(symbolizer, filter, 1, &frames), 0);
+	assert_int_equal(symbolizer__read_and_resolve_kernel(symbolizer, filter, 2, &frames), 0);
+	assert_int_equal(symbolizer__read_and_resolve_kernel(symbolizer, other, 2, &frames), 0);
+	assert_int_equal(frames.cnt, 5);
+	for (size_t i = 0; i < 5; i++) {
+		assert_string_equal(frames.items[i].name, names[i]);
+		assert_int_equal(frames.items[i].is_unknown, i < 2);
+	}
+	frame_list_release(&frames);
+}
+
 static void symbolizer_shares_tables_between_processes(void **state)
 {
 	size_t one, two;
@@ -751,6 +778,7 @@ int main(void)
 		TEST(process_that_was_closed_is_read_again),
 		TEST(hotspot_is_told_by_what_libjvm_exports),
 		TEST(kernel_frames_are_named_or_said_to_be_unknown),
+		TEST(a_classic_bpf_program_has_not_the_name_of_the_one_before_it),
 		TEST(symbolizer_shares_tables_between_processes),
 		TEST(symbolizer_trim_below_the_cap_keeps_names),
 	};
