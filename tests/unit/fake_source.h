@@ -43,6 +43,7 @@ struct probe {
 	struct jbpf_value peek_values[SOURCE_MAX];
 	uint64_t begun_ns; /* when counting began */
 	struct ksymbol_changes ksymbols;
+	bool were_ksymbols_late; /* taken last when it had started */
 	int peek_err;
 	/* What the next consume gives. */
 	struct jbpf_notice notices[SOURCE_MAX];
@@ -190,6 +191,7 @@ static bool source_next_new_stack(struct probe *source, struct probe_new_stack *
 
 static void source_take_ksymbols(struct probe *source, struct ksymbol_changes *out)
 {
+	source->were_ksymbols_late = source->is_started;
 	*out = source->ksymbols;
 }
 

@@ -36,6 +36,7 @@ static void the_namer_hears_which_bpf_programs_came_when_sampling_starts(void **
 						     .cnt = 1,
 						     .items = { { 16, 32, 5 } } };
 	assert_int_equal(recorder__start(recorder), 0);
+	assert_false(source_.were_ksymbols_late);
 	assert_int_equal(recorder__consume(recorder), 0);
 	heard = heard_of_ksymbols();
 	assert_int_equal(heard.until_boot_ns, 7);

@@ -53,7 +53,7 @@ void intake_set_prefetch_interval(struct intake *intake, uint64_t interval_ns);
 
 /* Another namer knows nothing: passes on all processes that live. */
 void intake_pass_sights(struct intake *intake);
-/* Tells the namer which BPF programs came and went; also when sampling begins. */
+/* Tells the namer which BPF programs came and went: before sampling begins, and first of all when it is another one. */
 void intake_tell_ksymbols(struct intake *intake);
 
 /*

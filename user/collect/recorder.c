@@ -311,11 +311,9 @@ int recorder__try_maps(const struct recorder *recorder)
 
 int recorder__start(struct recorder *recorder)
 {
-	int err = recorder->source.ops->start(recorder->source.probe);
-
-	if (!err)
-		intake_tell_ksymbols(&recorder->intake);
-	return err;
+	/* Before, so that all of the first window lies behind what the namer reads now. */
+	intake_tell_ksymbols(&recorder->intake);
+	return recorder->source.ops->start(recorder->source.probe);
 }
 
 void recorder__stop(struct recorder *recorder)
@@ -356,6 +354,7 @@ static void send_all(struct recorder *recorder)
 {
 	struct pending_window *window;
 
+	intake_tell_ksymbols(&recorder->intake);
 	for (window = recorder->queue.first; window; window = window->next)
 		send_window(recorder, window, PENDING_KNOWN);
 	intake_pass_sights(&recorder->intake);
