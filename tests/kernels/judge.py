@@ -250,6 +250,17 @@ def test_a_cpu_that_was_away_is_sampled_or_named(guest):
     assert found >= 0.1 * ticks / 100 * HZ, (pid, ticks, found)
 
 
+def test_sampling_goes_on_after_a_suspend(guest):
+    """On each CPU; or it is told of the one that it had no right to open an event on again."""
+    assert guest.text("suspend.exit").strip() == "0" and "PM: suspend exit" in guest.text("dmesg"), guest.text("dmesg")[-2000:]
+    first, second = (tuple(map(int, line.split())) for line in guest.text("suspend.back").splitlines())
+    problems = json.loads(guest.text("status.suspend"))["host_problems"]
+    is_told = any("that came online later is not sampled" in problem for problem in problems)
+    for pid, ticks in [first] if is_told else [first, second]:
+        found = Folded(guest.dump("--pid", pid)).total
+        assert found >= 0.1 * ticks / 100 * HZ, (pid, ticks, found)
+
+
 def test_nothing_is_lost_unexplained(guest):
     hosts, streams = guest.windows
     counted = sum(window["samples"] for window in hosts)
