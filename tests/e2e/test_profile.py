@@ -228,6 +228,7 @@ def test_bpf_program_in_the_place_of_another_has_its_own_name_or_none(daemon):
         assert not [frame for frame in run if re.match(rf"bpf_prog_[0-9a-f]{{16}}_(?!{name}_\[k\]$)", frame)], (name, run)
 
 
+@pytest.mark.long("that the program before it has its name shows that there is one to be had: not beside tests that load others")
 def test_filter_of_system_calls_has_not_the_name_of_a_bpf_program(daemon):
     """Nothing tells where it lies: here, behind programs that have names."""
     with bpf_spinner("before") as before, kernel_spinner(AIDS / "seccomp_spinner", "600") as process:

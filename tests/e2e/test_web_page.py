@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -91,7 +90,7 @@ class Page:
                               "return [b.left, b.top, b.width, b.height];")
         over = self.driver.find_element(By.CSS_SELECTOR, "#plot .u-over")
         from_x, to_x = ((step + 0.5) / STEPS * box[2] - box[2] / 2 for step in (first, last))
-        chain = ActionChains(self.driver)
+        chain = self.browser.actions()
         if shift:
             chain.key_down(Keys.SHIFT)
         chain.move_to_element_with_offset(over, round(from_x), 0).click_and_hold()
@@ -106,7 +105,7 @@ class Page:
         """What is said of a step while the pointer is there, soon after it came."""
         over = self.driver.find_element(By.CSS_SELECTOR, "#plot .u-over")
         width = self.browser.js("return document.querySelector('#plot .u-over').getBoundingClientRect().width")
-        ActionChains(self.driver).move_to_element_with_offset(
+        self.browser.actions().move_to_element_with_offset(
             over, round((step + 0.5) / STEPS * width - width / 2), 0).perform()
         return self.browser.text("at")
 
@@ -330,7 +329,7 @@ def drag_cells(page, columns, first, last):
         return (round((cell[0] + 0.5) / columns * width - width / 2), round(height / 2 - (cell[1] + 0.5) / 50 * height))
     canvas = page.driver.find_element(By.ID, "heatCells")
     (from_x, from_y), (to_x, to_y) = place(first), place(last)
-    ActionChains(page.driver).move_to_element_with_offset(canvas, from_x, from_y).click_and_hold().move_by_offset(
+    page.browser.actions().move_to_element_with_offset(canvas, from_x, from_y).click_and_hold().move_by_offset(
         to_x - from_x, to_y - from_y).release().perform()
     page.settle()
 
@@ -475,7 +474,7 @@ def test_the_event_switch_has_what_the_store_has_each_in_its_unit(waiting_page):
         choose_event(page, name)
         assert page.state().get("event", "cpu") == name
         over = page.driver.find_element(By.CSS_SELECTOR, "#plot .u-over")
-        ActionChains(page.driver).move_to_element_with_offset(over, 3, 0).perform()
+        page.browser.actions().move_to_element_with_offset(over, 3, 0).perform()
         page.browser.wait(lambda name=name: page.browser.text("at").split(" \u00b7 ")[-1] == rates[name])
         told[name] = (page.browser.text("unit"), page.facts())
     assert told["cpu"][0] == "CPU, cores" and "CPU time120 s at 100 Hz" in told["cpu"][1]
@@ -546,11 +545,11 @@ def test_what_is_pressed_stays_until_it_is_let_go(page):
                "(entry) => entry.responseEnd && entry.name.includes('api/v1/timeline')).length")
     page.open()
     before = page.browser.js(answers)
-    ActionChains(page.driver).click_and_hold(page.driver.find_element(By.CSS_SELECTOR, "#legend button")).perform()
+    page.browser.actions().click_and_hold(page.driver.find_element(By.CSS_SELECTOR, "#legend button")).perform()
     page.browser.js("document.getElementById('all').click()")
     page.browser.wait(lambda: page.browser.js(answers) > before)
     page.browser.settle()
-    ActionChains(page.driver).release().perform()
+    page.browser.actions().release().perform()
     page.browser.wait(lambda: page.state().get("container") == "shop-1")
     page.settle()
 

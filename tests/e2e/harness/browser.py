@@ -17,6 +17,7 @@ from harness.programs import PATIENCE, Lacking
 SWITCHES = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
             "--disable-dev-shm-usage", "--window-size=1300,900"]
+LOOK_SECONDS, MOVE_MS = 0.05, 20  # selenium's own are half a second and a quarter
 ROW = 19  # height of a row of frames in view.js
 
 # Before any script of the page: an alert is counted, never shown.
@@ -62,8 +63,11 @@ class Browser:
             "const done = arguments[0];"
             "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0)));")
 
+    def actions(self):
+        return ActionChains(self.driver, duration=MOVE_MS)
+
     def keys(self, *keys):
-        ActionChains(self.driver).send_keys(*keys).perform()
+        self.actions().send_keys(*keys).perform()
         self.settle()
 
     def press(self, element_id):
@@ -77,7 +81,7 @@ class Browser:
         # The page may draw anew between the look for an element and its use.
         passing = [StaleElementReferenceException]
         try:
-            return WebDriverWait(self.driver, seconds * PATIENCE, ignored_exceptions=passing).until(lambda _: condition())
+            return WebDriverWait(self.driver, seconds * PATIENCE, LOOK_SECONDS, passing).until(lambda _: condition())
         except TimeoutException as error:
             raise Lacking(f"after {seconds * PATIENCE:.0f} s still not as it should be: {error}") from None
 
@@ -100,7 +104,7 @@ class Browser:
         # selenium counts from the middle of the element.
         x = round(part * width - canvas.size["width"] / 2)
         y = round((row + 0.5) * ROW - top - canvas.size["height"] / 2)
-        chain = ActionChains(self.driver).move_to_element_with_offset(canvas, x, y)
+        chain = self.actions().move_to_element_with_offset(canvas, x, y)
         {"click": chain.click, "menu": chain.context_click, "hover": lambda: chain}[act]()
         chain.perform()
         self.settle()
