@@ -336,6 +336,7 @@ struct symbols_jit_status {
 	uint64_t rejected_cnt;	 /* map lines or files that were refused, since the start */
 	bool has_inlined;	 /* the source tells inlined frames */
 	bool has_interpreted;	 /* and the methods of interpreted frames */
+	bool is_starting;	 /* the best source is not there yet: ask again soon */
 	/* Why it is not a better source; NULL = it is the best. Static string. */
 	const char *fallback;
 	const char *problem; /* why there is no map, for people; NULL = none. Static string */

@@ -313,6 +313,7 @@ void symbols_process__jit_status(const struct symbols_process *process,
 		.rejected_cnt = facts.rejected_cnt,
 		.has_inlined = facts.has_inlined,
 		.has_interpreted = facts.has_interpreted,
+		.is_starting = facts.is_starting,
 		.fallback = facts.fallback,
 		.problem = facts.problem,
 	};

@@ -57,6 +57,7 @@ struct jit_source_facts {
 	uint64_t rejected_cnt;
 	bool has_inlined;
 	bool has_interpreted;
+	bool is_starting;
 	const char *fallback;
 	const char *problem;
 };

@@ -291,6 +291,7 @@ static void source_excuse(const struct source *source, bool is_last, struct jit_
 	const struct jit_vm_trouble *trouble = source->vm_err ? trouble_of(source->vm_err) : NULL;
 	const struct jit_target *target = source->target;
 
+	facts->is_starting = source->vm_err == -EAGAIN;
 	if (trouble && is_last)
 		facts->problem = trouble->problem;
 	else if (trouble)

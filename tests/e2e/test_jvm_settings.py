@@ -11,7 +11,7 @@ import pytest
 from harness.chains import verdict, wait_whole
 from harness.containers import java
 from harness.folded import assert_rare
-from harness.programs import wait_until
+from harness.programs import cpu_seconds, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.long("each setting is a JVM more: time; and shares of samples")]
 
@@ -116,3 +116,21 @@ def test_stacks_are_those_of_the_program_in_a_jvm_made_later_than_its_process(ap
                "it has names before it has a JVM")
     assert any("READY" in line for line in process.stdout)
     judge(profiler, process.pid)
+
+
+@pytest.mark.parametrize("jdk", [17, 25])
+def test_a_jvm_that_has_little_cpu_time_to_start_with_is_known_within_the_window(engine, daemon, jdk):
+    """Its tables are half filled for seconds, and its interpreter is made long after its code cache: what is sampled
+    before these are known has no names."""
+    profiler = daemon(window="120s").start().wait_ready()
+    container = engine.start_ready(f"slow{jdk}", java("Chains", 900, flags=["-Xint", "-XX:+UseZGC"], inline=True), "READY",
+                                   jdk=jdk, options=["--cpus", "0.1"])
+    assert engine.docker("update", "--cpus", "1", container.id).returncode == 0
+    pid = container.pid
+    enough = cpu_seconds(pid) + 8
+    wait_until(lambda: cpu_seconds(pid) >= enough, 60, "it has run for some seconds")
+    assert profiler.stop() == 0, profiler.log()
+    folded = profiler.dump("--pid", pid)
+    nameless, named = folded.with_frame("Interpreter"), folded.samples(lambda frames: any(f.endswith("_[0]") for f in frames))
+    print(f"JDK {jdk}: {nameless} nameless, {named} named")
+    assert nameless < named / 2, folded

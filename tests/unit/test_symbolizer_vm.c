@@ -514,6 +514,7 @@ static void status_says_why_the_tables_are_not_used(void **state)
 	assert_true(jit_status().is_hotspot);
 	assert_int_equal(jit_status().source, JIT_SOURCE_PERFMAP);
 	assert_non_null(strstr(jit_status().fallback, "perf map"));
+	assert_false(jit_status().is_starting);
 	assert_null(jit_status().problem);
 	assert_false(symbols_process__code_range(process, &range));
 	CHECK_STACK("stale map", ONE);

@@ -546,6 +546,12 @@ static void share_hotspot(struct naming *naming, struct process *process)
 	process->hotspot = *hotspot;
 }
 
+/* It is made after the code cache, and much later where a JVM has little CPU time to start with. */
+static bool knows_interpreter(const struct process *process)
+{
+	return process->code_range.interpreter_low < process->code_range.interpreter_high;
+}
+
 bool naming_update_jvm(struct naming *naming, struct process *process)
 {
 	struct symbols_jit_status jit;
@@ -555,8 +561,9 @@ bool naming_update_jvm(struct naming *naming, struct process *process)
 	jvm_update(&process->jvm, process->symbols);
 	if (has_range)
 		share_hotspot(naming, process);
-	return process->jvm.is_hotspot && !jit.fallback &&
-	       (!process->jvm.is_known || (!has_range && jit_mode_reads_vm(naming->config.jit)));
+	return process->jvm.is_hotspot && (jit.is_starting || !jit.fallback) &&
+	       (!process->jvm.is_known || ((!has_range || !knows_interpreter(process)) &&
+					   jit_mode_reads_vm(naming->config.jit)));
 }
 
 static void try_again(struct naming *naming, const struct retry *retry)
