@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "user/host/perf_event.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -22,13 +23,10 @@
 /* A symbol's name has KSYM_NAME_LEN bytes at most (512 since 6.1). */
 #define RECORD_MAX_BYTES 640u
 
-/* Where the kernel's clock goes by ticks, the time of an event stands still as long as one. */
-#define ALIVE_LOOKS 5
-#define ALIVE_STEP  (4 * CLOCK_NS_PER_MS)
-
 struct ksymbol_ring {
 	uint32_t cpu;
 	int fd;
+	uint64_t enabled_ns; /* of perf_event_has_run() */
 	struct perf_event_mmap_page *page;
 };
 
@@ -87,41 +85,6 @@ static void ring_close(struct ksymbol_watch *watch, const struct ksymbol_ring *r
 	close(ring->fd);
 }
 
-/* How long the event has been on. */
-static int ring_time(const struct ksymbol_ring *ring, uint64_t *out)
-{
-	struct {
-		uint64_t value;
-		uint64_t enabled_ns;
-	} now;
-
-	if (read(ring->fd, &now, sizeof(now)) != (ssize_t)sizeof(now))
-		return -EIO;
-	*out = now.enabled_ns;
-	return 0;
-}
-
-/*
- * Is it on? Then it has been on ever since: from a CPU that goes offline the kernel takes an event for good
- * (perf_event_exit_cpu_context() in kernel/events/core.c).
- */
-static bool ring_is_on(const struct ksymbol_ring *ring)
-{
-	const struct timespec pause = { .tv_nsec = ALIVE_STEP };
-	uint64_t first_ns, now_ns;
-
-	if (ring_time(ring, &first_ns))
-		return false;
-	for (int i = 0; i < ALIVE_LOOKS; i++) {
-		if (ring_time(ring, &now_ns))
-			return false;
-		if (now_ns > first_ns)
-			return true;
-		(void)nanosleep(&pause, NULL);
-	}
-	return false;
-}
-
 struct ksymbol_watch *ksymbol_watch__new(void)
 {
 	return calloc(1, sizeof(struct ksymbol_watch));
@@ -162,7 +125,7 @@ void ksymbol_watch__follow(struct ksymbol_watch *watch, const uint32_t *cpus, si
 		if (old < watch->cnt && watch->rings[old].cpu == cpus[i]) {
 			struct ksymbol_ring *ring = &watch->rings[old++];
 
-			if (ring_is_on(ring)) {
+			if (perf_event_has_run(ring->fd, &ring->enabled_ns)) {
 				next[next_cnt++] = *ring;
 				continue;
 			}

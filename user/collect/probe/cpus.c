@@ -19,6 +19,7 @@
 
 #include "user/collect/probe/probe.h"
 #include "user/host/ksymbol_watch.h"
+#include "user/host/perf_event.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -169,26 +170,6 @@ static int cpu_event_open(const struct cpu_events *events, uint32_t cpu)
 	return take_fd(&fd);
 }
 
-/*
- * Has it been on since this was last asked? When its CPU goes offline the kernel takes an event off it for
- * good, and a CPU that is back by now looks as it did before; reading the event still works
- * (perf_event_exit_cpu_context() in kernel/events/core.c).
- */
-static bool cpu_event_has_run(struct cpu_event *event)
-{
-	struct {
-		uint64_t value;
-		uint64_t enabled_ns;
-	} now;
-	bool has_run;
-
-	if (read(event->fd, &now, sizeof(now)) != (ssize_t)sizeof(now))
-		return false;
-	has_run = now.enabled_ns > event->enabled_ns;
-	event->enabled_ns = now.enabled_ns;
-	return has_run;
-}
-
 int cpu_events__follow(struct cpu_events *events, const uint32_t *cpus, size_t cnt,
 		       uint32_t *cpu_out)
 {
@@ -206,11 +187,14 @@ int cpu_events__follow(struct cpu_events *events, const uint32_t *cpus, size_t c
 		while (old < events->cnt && events->events[old].cpu < cpus[i])
 			close(events->events[old++].fd);
 		if (old < events->cnt && events->events[old].cpu == cpus[i]) {
-			if (!events->is_enabled || cpu_event_has_run(&events->events[old])) {
-				next[next_cnt++] = events->events[old++];
+			struct cpu_event *event = &events->events[old++];
+
+			if (!events->is_enabled ||
+			    perf_event_has_run(event->fd, &event->enabled_ns)) {
+				next[next_cnt++] = *event;
 				continue;
 			}
-			close(events->events[old++].fd);
+			close(event->fd);
 		}
 		fd = cpu_event_open(events, cpus[i]);
 		if (fd >= 0) {
