@@ -133,7 +133,7 @@ void symbolizer__note_window(struct symbolizer *symbolizer, uint64_t begin_boot_
 static const char unknown_kernel[] = "[unknown kernel]";
 
 static int symbolizer_read_kernel_answer(struct symbolizer *symbolizer, uint64_t address,
-					 struct answer *out)
+					 struct answer *out, bool *is_of_bpf_out)
 {
 	uint64_t now_ns = clock_boot_ns();
 	struct kallsym symbol;
@@ -148,6 +148,7 @@ static int symbolizer_read_kernel_answer(struct symbolizer *symbolizer, uint64_t
 		.frame_kind = FRAME_KIND_KERNEL,
 		.is_unknown = err != 0,
 	};
+	*is_of_bpf_out = !err && symbol.is_of_bpf;
 	err = err ? name_table__plain(symbolizer->names, unknown_kernel, sizeof(unknown_kernel) - 1,
 				      &id) :
 		    name_table__native(symbolizer->names, symbol.name, strlen(symbol.name), &id);
@@ -173,44 +174,27 @@ static bool runs_classic_programs(const char *name)
 	return false;
 }
 
-/* Programs and what is made for them: all of it lies together. Some functions of the kernel have such names, too. */
-static bool may_be_bpf(const char *name)
-{
-	static const char *const begins[] = { "bpf_prog_", "bpf_trampoline_", "bpf_dispatcher_" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
-		if (strncmp(name, begins[i], strlen(begins[i])) == 0)
-			return true;
-	return false;
-}
-
 /*
  * Classic programs lie among the others and have no symbol (bpf_prog_kallsyms_candidate() in
  * kernel/bpf/core.c): theirs would be that of the one before. Where the kernel's walk ended in a program, as it
  * does in its first and last instructions, nobody knows who called it.
  */
-static void symbolizer_forget_classic(struct frame_list *frames, size_t first)
+static void forget_name(struct frame *frame)
 {
-	for (size_t i = first; i < frames->cnt; i++) {
-		struct frame *frame = &frames->items[i];
-
-		if (!may_be_bpf(frame->name) ||
-		    (i + 1 < frames->cnt && !runs_classic_programs(frame[1].name)))
-			continue;
-		frame->name = unknown_kernel;
-		frame->is_unknown = true;
-	}
+	frame->name = unknown_kernel;
+	frame->is_unknown = true;
 }
 
 int symbolizer__read_and_resolve_kernel(struct symbolizer *symbolizer, const uint64_t *ips,
 					size_t ip_cnt, struct frame_list *out)
 {
 	struct addr_cache *answers = &symbolizer->kernel_answers;
-	size_t first = out->cnt;
+	bool is_bpf_called = false;
 
 	for (size_t i = 0; i < ip_cnt; i++) {
 		uint64_t address = ips[i] - (i > 0 && ips[i] > 0);
 		const struct answer *known = addr_cache_find(answers, address);
+		bool is_of_bpf = false;
 		struct answer answer;
 		int err = 0;
 
@@ -218,7 +202,8 @@ int symbolizer__read_and_resolve_kernel(struct symbolizer *symbolizer, const uin
 		if (known && known->kind == ANSWER_KIND_FIXED) {
 			answer = *known;
 		} else {
-			err = symbolizer_read_kernel_answer(symbolizer, address, &answer);
+			err = symbolizer_read_kernel_answer(symbolizer, address, &answer,
+							    &is_of_bpf);
 			if (!err)
 				addr_cache_put(answers, address, answer);
 		}
@@ -226,8 +211,12 @@ int symbolizer__read_and_resolve_kernel(struct symbolizer *symbolizer, const uin
 			err = frame_list_add(out, symbolizer->names, &answer);
 		if (err)
 			return err;
+		if (is_bpf_called && runs_classic_programs(out->items[out->cnt - 1].name))
+			forget_name(&out->items[out->cnt - 2]);
+		is_bpf_called = is_of_bpf;
 	}
-	symbolizer_forget_classic(out, first);
+	if (is_bpf_called)
+		forget_name(&out->items[out->cnt - 1]);
 	return 0;
 }
 

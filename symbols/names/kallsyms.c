@@ -376,7 +376,8 @@ static int kallsyms_find(const struct kallsyms *syms, uint64_t address, struct k
 		.name = syms->names.data + syms->entries[low - 1].name,
 		.module = syms->names.data + syms->entries[low - 1].module,
 	};
-	out->may_change = is_bpf(out->module) || is_last_of_module(syms, low - 1);
+	out->is_of_bpf = is_bpf(out->module);
+	out->may_change = out->is_of_bpf || is_last_of_module(syms, low - 1);
 	out->is_of_module = is_loaded_module(out->module);
 	return 0;
 }
@@ -596,14 +597,12 @@ static bool is_as_sampled(const struct kallsyms *syms, uint64_t address)
 static uint64_t keep_ns(const struct kallsyms *syms, uint64_t address, const struct kallsym *found,
 			int err)
 {
-	bool is_of_bpf = is_bpf(found->module);
-
-	if (!knows_changes(syms) || (!is_of_bpf && !err))
+	if (!knows_changes(syms) || (!found->is_of_bpf && !err))
 		return err ? KALLSYMS_REFRESH_NS : KALLSYMS_BPF_REFRESH_NS;
 	if (syms->end_boot_ns <= syms->changes->until_ns &&
 	    (changed_while_read(syms) || changed_since(syms, address, syms->made_boot_ns)))
 		return KALLSYMS_CHANGED_REFRESH_NS;
-	return is_of_bpf ? UINT64_MAX : KALLSYMS_REFRESH_NS;
+	return found->is_of_bpf ? UINT64_MAX : KALLSYMS_REFRESH_NS;
 }
 
 /* ---- lookup ---- */
@@ -614,7 +613,7 @@ static int kallsyms_find_sure(struct kallsyms *syms, uint64_t address, bool is_f
 {
 	int err = kallsyms_find(syms, address, out);
 
-	if (!err && is_bpf(out->module) && knows_changes(syms))
+	if (!err && out->is_of_bpf && knows_changes(syms))
 		return is_as_sampled(syms, address) ? 0 : -ENOENT;
 	if (!err && out->may_change && !kallsyms_reaches(syms, out, address, is_fresh))
 		err = -ENOENT;
@@ -627,7 +626,7 @@ int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address, uint64_t 
 			      struct kallsym *out)
 {
 	bool is_fresh = now_boot_ns - syms->made_boot_ns <= KALLSYMS_FRESH_NS;
-	struct kallsym found = { .module = "" };
+	struct kallsym found = { 0 };
 	int err = -ENOENT;
 
 	if (syms->fd < 0)

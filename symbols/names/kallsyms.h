@@ -28,6 +28,7 @@ struct kallsym {
 	const char *name; /* as the kernel has it; valid until the next lookup */
 	bool may_change;  /* ask again: other code may be there by then */
 	bool is_of_module; /* ask again as well, which costs nothing while no other module is loaded */
+	bool is_of_bpf;
 	const char *module; /* "ext4", "bpf"; "" for the kernel itself */
 };
 
