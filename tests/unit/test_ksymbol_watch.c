@@ -9,7 +9,6 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,21 +47,16 @@ static void watch_all(void)
 		skip();
 }
 
-/* "return 0": a descriptor, or -1. */
+/* "return 0": a descriptor, or -errno. */
 static int load_program(void)
 {
 	static const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
-		.insns = (uintptr_t)insns,
-		.insn_cnt = ARRAY_SIZE(insns),
-		.license = (uintptr_t) "GPL",
-	};
 
-	return (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+	return bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, NULL, "GPL", insns, ARRAY_SIZE(insns),
+			     NULL);
 }
 
 static void assert_anything_changed(void)
