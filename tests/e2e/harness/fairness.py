@@ -179,9 +179,8 @@ class Scene:
         self.end_daemon()
         self.number += 1
         store = store or self.folder / f"store-{self.number}"
-        usual = [] if "--frequency" in options else ["--frequency", HZ]
         wrapper = ["env", *environment, "sh", "-c", f'{self.watched["jbpfd"].enter()} && exec "$@"', "sh"]
-        self.daemon = Daemon(store.parent, *options, *usual, window=f"{WINDOW}s", wrapper=wrapper, name=store.name)
+        self.daemon = Daemon(store.parent, *options, window=f"{WINDOW}s", wrapper=wrapper, name=store.name, hz=HZ)
         self.hz = self.daemon.hz
         self.options = None if environment else options
         self.daemon.start().wait_ready()
