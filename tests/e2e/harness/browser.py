@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A headless Chromium that remembers what a page asked of the network and said on the console."""
 import json
+import os
 import re
-import tempfile
 from pathlib import Path
 
 from selenium import webdriver
@@ -17,6 +17,8 @@ from harness.programs import PATIENCE, Lacking
 SWITCHES = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
             "--disable-dev-shm-usage", "--window-size=1300,900"]
+# The first one there: Chromium without what surrounds a page takes a third less of the CPU.
+BINARIES = ["/usr/lib/chromium/chromium-headless-shell", "/usr/bin/chromium"]
 LOOK_SECONDS, MOVE_MS = 0.05, 20  # selenium's own are half a second and a quarter
 ROW = 19  # height of a row of frames in view.js
 
@@ -26,26 +28,22 @@ COUNT_ALERTS = "window.alertCount = 0; window.alert = () => { window.alertCount+
 
 class Browser:
     def __init__(self, scripts=True):
-        self.profile = tempfile.TemporaryDirectory(prefix="jbpf-chromium-")
         options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
-        for switch in [*SWITCHES, f"--user-data-dir={self.profile.name}"]:
+        options.binary_location = next(filter(os.path.exists, BINARIES), BINARIES[-1])
+        for switch in SWITCHES:
             options.add_argument(switch)
-        if not scripts:
-            options.add_experimental_option(
-                "prefs", {"profile.managed_default_content_settings.javascript": 2})
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         try:
             self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
         except WebDriverException as error:
             raise Lacking(f"the browser does not start: {error}") from None
         self.driver.set_script_timeout(30 * PATIENCE)
+        self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not scripts})
         self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument",
                                     {"source": COUNT_ALERTS})
 
     def close(self):
         self.driver.quit()
-        self.profile.cleanup()
 
     def open(self, path: Path, fragment=""):
         """A fresh document, also when only the fragment differs from the one shown."""
