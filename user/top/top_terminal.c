@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,16 @@ static void make_attributes(struct top_terminal *terminal)
 	}
 }
 
+/* Another size is told by this signal, which who started us may have blocked: perf record does. */
+static void unblock_size_changes(void)
+{
+	sigset_t changes;
+
+	(void)sigemptyset(&changes);
+	(void)sigaddset(&changes, SIGWINCH);
+	(void)sigprocmask(SIG_UNBLOCK, &changes, NULL);
+}
+
 int top_terminal__open(struct top_terminal **out, char *why, size_t why_len)
 {
 	struct top_terminal *terminal = calloc(1, sizeof(*terminal));
@@ -111,6 +122,7 @@ int top_terminal__open(struct top_terminal **out, char *why, size_t why_len)
 	}
 	/* Not numbers: they have a point here as everywhere. */
 	(void)setlocale(LC_CTYPE, "");
+	unblock_size_changes();
 	terminal->is_ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 	terminal->screen = newterm(NULL, stdout, stdin);
 	if (!terminal->screen) {

@@ -57,6 +57,8 @@ class Terminal:
 
     @staticmethod
     def _take_terminal():
+        # Some programs start others like that: perf record.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGWINCH})
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
