@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "user/compare/foreign_count.h"
+#include "user/compare/foreign_match.h"
 #include "user/diff/diff_spelling.h"
 #include "user/model/profile.h"
 #include "user/model/stack_text.h"
@@ -33,7 +34,6 @@
 #define TOTAL_MAX	(1u << 31) /* of a side's counts, which are 32 bits wide */
 #define SUM_MAX		0x1p62L	   /* of a file's counts as they are added up */
 #define UNIT_RATIO_MAX	1000	   /* totals that differ by more are of different units */
-#define ROOT		"all"	   /* before stacks without a process */
 #define CUT		";" STACK_LINE_TRUNCATED
 #define GROWTH_BYTES	5 /* of a frame: its separator, and the suffix that it may get */
 #define BOM		"\xef\xbb\xbf"
@@ -45,11 +45,9 @@ struct foreign_file {
 	int place;
 	size_t line_cnt; /* stacks */
 	size_t bad_cnt;
-	size_t two_column_cnt;	 /* stacks that end in a number themselves */
-	size_t cut_cnt;		 /* lines that lost frames at their root */
-	bool loses_parameters;	 /* of methods, as the other file has none */
-	bool loses_kernel_marks; /* as the other file has the same functions without */
-	long double frames;	 /* in the counts' units */
+	size_t two_column_cnt; /* stacks that end in a number themselves */
+	size_t cut_cnt;	       /* lines that lost frames at their root */
+	long double frames;    /* in the counts' units */
 	long double unknown_frames;
 };
 
@@ -168,7 +166,7 @@ static int add_stack(struct foreign_file *file, const struct foreign_line *line,
 	int err = 0;
 
 	if (!has_process)
-		strbuf_puts(&stack, ROOT ";");
+		strbuf_puts(&stack, FOREIGN_ROOT ";");
 	if (stack.len + line->len > STACK_TEXT_MAX_BYTES) {
 		err = append_cut(line->stack, line->len, &stack);
 		if (err == -E2BIG) {
@@ -360,26 +358,10 @@ static void find_scales(const struct foreign_file *files, struct foreign_scale *
 		};
 }
 
-/* The stack without the marks of the kernel's functions. 0 or -ENOMEM. */
-static int append_unmarked(const struct profile_stack *stack, struct strbuf *out)
-{
-	const char *text = stack->text;
-	size_t len = stack->len;
-	struct stack_frame frame;
-	bool is_first = true;
-
-	for (; stack_text_next(&text, &len, &frame); is_first = false) {
-		bool is_kernel = frame.kind == FRAME_KIND_KERNEL;
-
-		if (!is_first)
-			strbuf_putc(out, ';');
-		strbuf_append(out, frame.text, is_kernel ? frame.name_len : frame.text_len);
-	}
-	return strbuf_error(out);
-}
-
-static int fill(const struct foreign_file *file, struct diff_catalog *catalog,
-		const struct foreign_scale *scale, struct diff_loaded *out)
+/* `at`: 0 before, 1 after. */
+static int fill(const struct foreign_file *file, struct foreign_match *match, int at,
+		struct diff_catalog *catalog, const struct foreign_scale *scale,
+		struct diff_loaded *out)
 {
 	struct diff_loaded loaded = { .side = diff_side__new(DIFF_LOAD_EVENT_CPU) };
 	long double factor = scale->factor * powl(10, file->place), sum = 0;
@@ -392,19 +374,15 @@ static int fill(const struct foreign_file *file, struct diff_catalog *catalog,
 
 	for (size_t i = 0; !err && i < profile__stack_count(file->profile); i++) {
 		struct profile_stack stack = profile__stack(file->profile, i);
-		__cleanup_strbuf struct strbuf unmarked = STRBUF_INIT;
+		__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 		uint64_t before = block.samples;
 
 		/* The sum is what is rounded: many small counts make as much as they are together. */
 		sum += (long double)stack.count * factor;
 		block.samples = (uint64_t)roundl(sum);
-		if (file->loses_kernel_marks) {
-			err = append_unmarked(&stack, &unmarked);
-			stack.text = unmarked.data;
-			stack.len = unmarked.len;
-		}
+		err = foreign_match__append(match, at, &stack, &text);
 		if (!err)
-			err = diff_catalog__add(catalog, loaded.side, stack.text, stack.len,
+			err = diff_catalog__add(catalog, loaded.side, strbuf_str(&text), text.len,
 						block.samples - before);
 	}
 	if (!err && block.samples)
@@ -453,126 +431,20 @@ static int note_scales(const struct foreign_file *files, const struct foreign_sc
 	return err;
 }
 
-/* ---- parameters of methods ---- */
-
-static int spell_stack(struct diff_spelling *spelling, struct profile_stack stack)
-{
-	struct diff_spelling_walk walk;
-	uint32_t id;
-	int err;
-
-	diff_spelling_walk(&walk, stack.text, stack.len);
-	do {
-		err = diff_spelling__next(spelling, &walk, &id);
-	} while (err > 0);
-	return err;
-}
-
-static int count_methods(const struct foreign_file *file, struct diff_spelling_methods *out)
-{
-	struct diff_spelling *spelling = diff_spelling__new();
-	int err = spelling ? 0 : -ENOMEM;
-
-	for (size_t i = 0; !err && i < profile__stack_count(file->profile); i++)
-		err = spell_stack(spelling, profile__stack(file->profile, i));
-	if (!err)
-		*out = diff_spelling__methods(spelling);
-	diff_spelling__free(spelling);
-	return err;
-}
-
-/*
- * Some write "Cart.total(int)", async-profiler and jbpf "Cart.total". Where one file has no parameters at all,
- * the other's are left out: else each method of both would be gone and new.
- */
-static int match_parameters(struct foreign_file *files, struct diff_catalog *catalog)
-{
-	struct diff_spelling_methods methods[2] = { 0 };
-	int err = 0;
-
-	for (int i = 0; !err && i < 2; i++)
-		err = count_methods(&files[i], &methods[i]);
-	for (int i = 0; !err && i < 2; i++) {
-		const struct diff_spelling_methods *other = &methods[1 - i];
-
-		files[i].loses_parameters = methods[i].with_parameters && !other->with_parameters &&
-					    other->without;
-		if (files[i].loses_parameters)
-			diff_catalog__leave_out_parameters(catalog);
-	}
-	return err;
-}
-
-/* ---- marks of kernel functions ---- */
-
-static int collect_kernel_names(const struct foreign_file *file, struct strtab *out)
-{
-	int err = 0;
-
-	for (size_t i = 0; !err && i < profile__stack_count(file->profile); i++) {
-		struct profile_stack stack = profile__stack(file->profile, i);
-		struct stack_frame frame;
-		uint32_t id;
-
-		while (!err && stack_text_next(&stack.text, &stack.len, &frame))
-			if (frame.kind == FRAME_KIND_KERNEL)
-				err = strtab__intern(out, frame.name, frame.name_len, &id);
-	}
-	return err;
-}
-
-/* Does the file have some of these names, and none of them, nor any other, with a mark? */
-static bool has_only_unmarked(const struct foreign_file *file, const struct strtab *names)
-{
-	bool has_unmarked = false;
-
-	for (size_t i = 0; i < profile__stack_count(file->profile); i++) {
-		struct profile_stack stack = profile__stack(file->profile, i);
-		struct stack_frame frame;
-
-		while (stack_text_next(&stack.text, &stack.len, &frame)) {
-			if (frame.kind == FRAME_KIND_KERNEL)
-				return false;
-			has_unmarked =
-				has_unmarked ||
-				(frame.kind == FRAME_KIND_NATIVE &&
-				 strtab__find(names, frame.name, frame.name_len) != STRTAB_NONE);
-		}
-	}
-	return has_unmarked;
-}
-
-/*
- * async-profiler and jbpf write "do_syscall_64_[k]", stackcollapse-perf.pl only when it is asked to. Where one
- * file has no such mark, but functions that the other one marks, that one's marks are left out.
- */
-static int match_kernel_marks(struct foreign_file *files)
-{
-	int err = 0;
-
-	for (int i = 0; !err && i < 2; i++) {
-		struct strtab *names = strtab__new();
-
-		err = names ? collect_kernel_names(&files[i], names) : -ENOMEM;
-		files[i].loses_kernel_marks = !err && has_only_unmarked(&files[1 - i], names);
-		strtab__free(names);
-	}
-	return err;
-}
-
-static int note_lines(const struct foreign_file *file, struct diff_notes *notes)
+static int note_lines(const struct foreign_file *file, const struct foreign_match_side *facts,
+		      struct diff_notes *notes)
 {
 	int err = 0;
 
 	if (file->bad_cnt)
 		err = diff_notes_add(notes, "'%s': %zu damaged line%s skipped", file->path,
 				     file->bad_cnt, file->bad_cnt == 1 ? " was" : "s were");
-	if (!err && file->loses_parameters)
+	if (!err && facts->loses_parameters)
 		err = diff_notes_add(notes,
 				     "'%s' alone has the parameters of methods: they are left "
 				     "out, and methods of one name are one",
 				     file->path);
-	if (!err && file->loses_kernel_marks)
+	if (!err && facts->loses_kernel_marks)
 		err = diff_notes_add(
 			notes, "'%s' alone marks functions of the kernel: the marks are left out",
 			file->path);
@@ -586,7 +458,7 @@ static int note_lines(const struct foreign_file *file, struct diff_notes *notes)
 }
 
 static int add_notes(const struct foreign_file *files, const struct foreign_scale *scales,
-		     struct diff_notes *notes)
+		     const struct foreign_match *match, struct diff_notes *notes)
 {
 	int err = diff_notes_add(
 		notes,
@@ -594,8 +466,27 @@ static int add_notes(const struct foreign_file *files, const struct foreign_scal
 		"the largest change first, and nothing is judged");
 
 	for (int i = 0; !err && i < 2; i++)
-		err = note_lines(&files[i], notes);
+		err = note_lines(&files[i], foreign_match__side(match, i), notes);
 	return err ? err : note_scales(files, scales, notes);
+}
+
+static int fill_both(const struct foreign_file *files, struct diff_catalog *catalog,
+		     struct diff_notes *notes, struct diff_loaded *sides)
+{
+	struct foreign_match *match = NULL;
+	struct foreign_scale scales[2];
+	int err = foreign_match__new(files[0].profile, files[1].profile, &match);
+
+	find_scales(files, scales);
+	for (int i = 0; !err && i < 2; i++)
+		if (foreign_match__side(match, i)->loses_parameters)
+			diff_catalog__leave_out_parameters(catalog);
+	for (int i = 0; !err && i < 2; i++)
+		err = fill(&files[i], match, i, catalog, &scales[i], &sides[i]);
+	if (!err)
+		err = add_notes(files, scales, match, notes);
+	foreign_match__free(match);
+	return err;
 }
 
 int diff_foreign_load(const char *path_before, const char *path_after, struct diff_catalog *catalog,
@@ -609,16 +500,7 @@ int diff_foreign_load(const char *path_before, const char *path_after, struct di
 	for (int i = 0; !err && i < 2; i++)
 		err = read_file(&files[i]);
 	if (!err) {
-		struct foreign_scale scales[2];
-
-		find_scales(files, scales);
-		err = match_parameters(files, catalog);
-		if (!err)
-			err = match_kernel_marks(files);
-		for (int i = 0; !err && i < 2; i++)
-			err = fill(&files[i], catalog, &scales[i], &sides[i]);
-		if (!err)
-			err = add_notes(files, scales, notes);
+		err = fill_both(files, catalog, notes, sides);
 		if (err)
 			pr_err("out of memory; compare smaller files\n");
 	}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Stacks of two profilers of one program: what one of them alone writes is left out, and nothing else. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "user/compare/foreign_match.h"
+#include "user/util/cleanup.h"
+#include "user/util/strbuf.h"
+
+struct pair {
+	struct profile *profiles[2];
+	struct foreign_match *match;
+};
+
+static struct profile *read_stacks(const char *stacks)
+{
+	struct profile *profile = profile__new();
+	size_t bad_cnt = 0;
+
+	assert_non_null(profile);
+	assert_int_equal(profile__add_folded(profile, stacks, strlen(stacks), &bad_cnt), 0);
+	assert_int_equal(bad_cnt, 0);
+	return profile;
+}
+
+static struct pair match(const char *before, const char *after)
+{
+	struct pair pair = { .profiles = { read_stacks(before), read_stacks(after) } };
+
+	assert_int_equal(foreign_match__new(pair.profiles[0], pair.profiles[1], &pair.match), 0);
+	return pair;
+}
+
+static void release(struct pair *pair)
+{
+	foreign_match__free(pair->match);
+	for (int i = 0; i < 2; i++)
+		profile__free(pair->profiles[i]);
+}
+
+/* The stacks of a side as they are compared, a line each, in the order of the file. */
+static void check(const struct pair *pair, int side, const char *expected)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+
+	for (size_t i = 0; i < profile__stack_count(pair->profiles[side]); i++) {
+		struct profile_stack stack = profile__stack(pair->profiles[side], i);
+
+		assert_int_equal(foreign_match__append(pair->match, side, &stack, &out), 0);
+		strbuf_putc(&out, '\n');
+	}
+	assert_int_equal(strbuf_error(&out), 0);
+	assert_string_equal(strbuf_str(&out), expected);
+}
+
+static void marks_of_the_kernel_go_where_the_other_has_the_names_without(void **state)
+{
+	struct pair pair = match("all;main;do_syscall_64_[k];ksys_read_[k] 3\n",
+				 "all;main;do_syscall_64;ksys_write 2\n");
+
+	(void)state;
+	check(&pair, 0, "all;main;do_syscall_64;ksys_read\n");
+	check(&pair, 1, "all;main;do_syscall_64;ksys_write\n");
+	assert_true(foreign_match__side(pair.match, 0)->loses_kernel_marks);
+	assert_false(foreign_match__side(pair.match, 1)->loses_kernel_marks);
+	release(&pair);
+}
+
+static void marks_of_the_kernel_stay_where_the_other_knows_no_kernel_or_marks_it(void **state)
+{
+	static const char *const others[] = { "all;main;read 2\n",
+					      "all;main;do_syscall_64 2\nall;f;g_[k] 1\n" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		struct pair pair = match("all;main;do_syscall_64_[k] 3\n", others[i]);
+
+		check(&pair, 0, "all;main;do_syscall_64_[k]\n");
+		assert_false(foreign_match__side(pair.match, 0)->loses_kernel_marks);
+		release(&pair);
+	}
+}
+
+static void parameters_go_where_the_other_has_methods_without(void **state)
+{
+	static const struct {
+		const char *before, *after;
+		bool loses;
+	} cases[] = {
+		{ "all;a.B.f(int)_[j] 1\n", "all;a.B.f_[j] 1\n", true },
+		{ "all;a.B.f(int)_[j] 1\n", "all;a.B.g()_[j] 1\n", false },
+		{ "all;a.B.f(int)_[j] 1\n", "all;main 1\n", false },
+		{ "all;a.B.f_[j] 1\n", "all;a.B.f_[j] 1\n", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pair pair = match(cases[i].before, cases[i].after);
+
+		if (foreign_match__side(pair.match, 0)->loses_parameters != cases[i].loses)
+			fail_msg("'%s'", cases[i].before);
+		assert_false(foreign_match__side(pair.match, 1)->loses_parameters);
+		release(&pair);
+	}
+}
+
+static void stacks_of_other_runtimes_stay_as_they_are(void **state)
+{
+	static const char stacks[] = "node;main;LazyCompile:f /p.js:1:2_[j] 1\n"
+				     "py;py::f:/x.py_[j];[unknown] 1\n"
+				     "go;net/http.Get;a/b/c.clone 1\n";
+	static const char texts[] = "node;main;LazyCompile:f /p.js:1:2_[j]\n"
+				    "py;py::f:/x.py_[j];[unknown]\n"
+				    "go;net/http.Get;a/b/c.clone\n";
+	struct pair pair = match(stacks, "all;java/lang/Thread.run;Main.work 1\n");
+
+	(void)state;
+	check(&pair, 0, texts);
+	check(&pair, 1, "all;java.lang.Thread.run_[j];Main.work_[j]\n");
+	release(&pair);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(marks_of_the_kernel_go_where_the_other_has_the_names_without),
+		cmocka_unit_test(
+			marks_of_the_kernel_stay_where_the_other_knows_no_kernel_or_marks_it),
+		cmocka_unit_test(parameters_go_where_the_other_has_methods_without),
+		cmocka_unit_test(stacks_of_other_runtimes_stay_as_they_are),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
