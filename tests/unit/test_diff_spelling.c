@@ -368,6 +368,22 @@ static void parameters_are_counted_and_left_out_when_asked(void **state)
 	}
 }
 
+static void only_what_no_thread_can_be_called_begins_with_java_for_sure(void **state)
+{
+	static const char *const sure[] = { "java/lang/Thread.run;a", "void shop.Cart.add;a",
+					    "com.example.Main.main;Main.f" };
+	static const char *const unsure[] = { "a.b.Worker.run;b", "Main.main;a", "start_thread;a",
+					      "java.lang.Thread.run_[j];a", "" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sure); i++)
+		if (!diff_spelling_begins_with_java(sure[i], strlen(sure[i])))
+			fail_msg("'%s'", sure[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(unsure); i++)
+		if (diff_spelling_begins_with_java(unsure[i], strlen(unsure[i])))
+			fail_msg("'%s'", unsure[i]);
+}
+
 /* async-profiler's default, and perf's names of the same methods. */
 static void a_class_of_no_package_is_java_among_java(void **state)
 {
@@ -397,6 +413,7 @@ int main(void)
 		cmocka_unit_test(parameters_are_counted_and_left_out_when_asked),
 		cmocka_unit_test(a_class_of_no_package_is_java_among_java),
 		cmocka_unit_test(a_stack_without_process_is_known_by_its_first_frame),
+		cmocka_unit_test(only_what_no_thread_can_be_called_begins_with_java_for_sure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,8 @@ struct foreign_file {
 	const char *path;
 	struct profile *profile; /* counts are in units of 10^place */
 	int place;
-	size_t line_cnt; /* stacks */
+	bool has_no_processes; /* in front of its stacks */
+	size_t line_cnt;       /* stacks */
 	size_t bad_cnt;
 	size_t two_column_cnt; /* stacks that end in a number themselves */
 	size_t cut_cnt;	       /* lines that lost frames at their root */
@@ -196,7 +197,8 @@ static int take_line(struct foreign_file *file, const struct foreign_line *line,
 	file->two_column_cnt += split_number(line->stack, line->len, &column);
 	if (!count)
 		return 0;
-	has_process = !diff_spelling_begins_with_code(line->stack, line->len);
+	has_process = !file->has_no_processes &&
+		      !diff_spelling_begins_with_code(line->stack, line->len);
 	count_frames(file, line->stack, line->len, has_process, count);
 	if (profile__stack_count(file->profile) >= STACKS_MAX)
 		return -E2BIG;
@@ -224,6 +226,22 @@ static int find_place(const char *text, size_t len)
 	return place;
 }
 
+/*
+ * Profilers of one process write none in front of any stack: "start_thread" and "Main.work" of no package, which
+ * alone could be names of processes, are code where another stack begins with what can only be.
+ */
+static bool has_no_processes(const char *text, size_t len)
+{
+	struct lines lines = lines_init(text, len);
+	struct line line;
+
+	while (lines_next(&lines, &line))
+		if (diff_spelling_begins_with_java(line.at, line.len) &&
+		    memchr(line.at, ';', line.len))
+			return true;
+	return false;
+}
+
 static int take_text(struct foreign_file *file, const char *text, size_t len)
 {
 	struct lines lines;
@@ -237,6 +255,7 @@ static int take_text(struct foreign_file *file, const char *text, size_t len)
 		len -= strlen(BOM);
 	}
 	file->place = find_place(text, len);
+	file->has_no_processes = has_no_processes(text, len);
 	lines = lines_init(text, len);
 	while (!err && lines_next(&lines, &line))
 		if (split_line(file, line.at, line.len, ++number, &split))

@@ -26,6 +26,7 @@
 #define PLACE_AMONG_JAVA 'j' /* in stacks with classes in their internal spelling */
 #define BEHIND_PROCESS	 "p" /* stack_text_append() writes a first frame otherwise */
 #define LETTERS_MIN	 3   /* before a number that ends a thread's name */
+#define PROCESS_NAME_MAX 15  /* TASK_COMM_LEN of the kernel, without the NUL */
 #define NO_TEXT		 UINT32_MAX
 
 struct diff_spelling {
@@ -620,8 +621,7 @@ static int find_text(struct diff_spelling *spelling, const struct stack_frame *f
 	return err;
 }
 
-/* async-profiler's default: Java has slashes and no suffix. */
-static bool has_internal_spelling(const char *stack, size_t len)
+bool diff_spelling_has_internal(const char *stack, size_t len)
 {
 	struct stack_frame frame;
 
@@ -671,7 +671,7 @@ void diff_spelling_walk(struct diff_spelling_walk *walk, const char *stack, size
 		.stack = stack,
 		.len = len,
 		.place = PLACE_FIRST,
-		.others = has_internal_spelling(stack, len) ? PLACE_AMONG_JAVA : PLACE_OTHER,
+		.others = diff_spelling_has_internal(stack, len) ? PLACE_AMONG_JAVA : PLACE_OTHER,
 	};
 }
 
@@ -698,6 +698,15 @@ void diff_spelling__frame(const struct diff_spelling *spelling, uint32_t id,
 	const char *text = strtab__get(spelling->texts, id, &len);
 
 	(void)stack_text_next(&text, &len, out);
+}
+
+bool diff_spelling_begins_with_java(const char *stack, size_t len)
+{
+	struct stack_frame frame;
+
+	return stack_text_next(&stack, &len, &frame) && frame.kind == FRAME_KIND_NATIVE &&
+	       frame.name_len > PROCESS_NAME_MAX &&
+	       java_spelling_is_certain(frame.name, frame.name_len);
 }
 
 bool diff_spelling_begins_with_code(const char *stack, size_t len)

@@ -60,4 +60,10 @@ void diff_spelling__leave_out_parameters(struct diff_spelling *spelling);
  */
 bool diff_spelling_begins_with_code(const char *stack, size_t len);
 
+/* async-profiler's default: has it a method with slashes and no suffix, "java/lang/Thread.run"? */
+bool diff_spelling_has_internal(const char *stack, size_t len);
+
+/* Is it a method in Java, and no name of a process nor of a thread, beyond doubt? */
+bool diff_spelling_begins_with_java(const char *stack, size_t len);
+
 #endif
