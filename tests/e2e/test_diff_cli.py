@@ -490,6 +490,13 @@ def test_kernel_functions_that_one_profiler_alone_marks_are_the_same(tmp_path):
         assert not any("alone marks functions" in note for note in answer["notes"])
 
 
+def test_a_profiler_of_one_process_has_code_in_front_of_every_stack(tmp_path):
+    text = b"java/lang/Thread.run;Main.work 60\nMain.main;Main.work 30\nstart_thread;GangWorker::run 10\n"
+    rows = as_json(jbpf("diff", *files(tmp_path, text, text), "--format", "json"))["rows"]
+    assert {row["name"]: row["share_after"] for row in rows if row["kind"] == "method_total"} == {
+        "java.lang.Thread.run": 0.6, "Main.main": 0.3, "start_thread": 0.1, "GangWorker::run": 0.1, "Main.work": 0.9}
+
+
 def test_a_line_that_is_too_long_loses_its_root_and_says_so(tmp_path):
     deep = "java" + ";com/example/parser/RecursiveDescentParser.parseExpression" * 1500 + " 900\njava;com/example/Main.idle 100\n"
     answer = as_json(jbpf("diff", *files(tmp_path, deep.encode(), deep.encode()), "--format", "json"))

@@ -110,14 +110,33 @@ static void parameters_go_where_the_other_has_methods_without(void **state)
 	}
 }
 
+static void a_class_of_no_package_is_java_where_the_rest_of_the_files_says_so(void **state)
+{
+	static const char internal[] = "all;Main.main;Main.work;Cart.add+0x1f;JVM_Sleep.cold 1\n"
+				       "all;java/lang/Thread.run;main 1\n";
+	static const char dotted[] = "java;Main.main;Main.work;Main.f 1\n";
+	static const char perf[] = "java;void Main.main;int Main.work(int, long) 1\n";
+	struct pair pair = match(internal, dotted);
+
+	(void)state;
+	check(&pair, 0,
+	      "all;Main.main_[j];Main.work_[j];Cart.add_[j];JVM_Sleep\n"
+	      "all;java.lang.Thread.run_[j];main\n");
+	check(&pair, 1, "java;Main.main;Main.work;Main.f\n");
+	release(&pair);
+	pair = match(perf, dotted);
+	check(&pair, 1, "java;Main.main_[j];Main.work_[j];Main.f\n");
+	release(&pair);
+}
+
 static void stacks_of_other_runtimes_stay_as_they_are(void **state)
 {
 	static const char stacks[] = "node;main;LazyCompile:f /p.js:1:2_[j] 1\n"
 				     "py;py::f:/x.py_[j];[unknown] 1\n"
-				     "go;net/http.Get;a/b/c.clone 1\n";
+				     "go;net/http.Get;a/b/c.clone;Main.Go 1\n";
 	static const char texts[] = "node;main;LazyCompile:f /p.js:1:2_[j]\n"
 				    "py;py::f:/x.py_[j];[unknown]\n"
-				    "go;net/http.Get;a/b/c.clone\n";
+				    "go;net/http.Get;a/b/c.clone;Main.Go\n";
 	struct pair pair = match(stacks, "all;java/lang/Thread.run;Main.work 1\n");
 
 	(void)state;
@@ -133,6 +152,7 @@ int main(void)
 		cmocka_unit_test(
 			marks_of_the_kernel_stay_where_the_other_knows_no_kernel_or_marks_it),
 		cmocka_unit_test(parameters_go_where_the_other_has_methods_without),
+		cmocka_unit_test(a_class_of_no_package_is_java_where_the_rest_of_the_files_says_so),
 		cmocka_unit_test(stacks_of_other_runtimes_stay_as_they_are),
 	};
 

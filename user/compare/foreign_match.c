@@ -11,6 +11,7 @@
 
 #include "user/diff/diff_spelling.h"
 #include "user/model/stack_text.h"
+#include "user/names/java_spelling.h"
 #include "user/util/cleanup.h"
 #include "user/util/strtab.h"
 
@@ -18,29 +19,64 @@ struct side {
 	const struct profile *profile;
 	struct diff_spelling *spelling;
 	struct strtab *kernel; /* names that it marks as the kernel's */
+	bool is_internal;      /* its Java is "java/lang/Thread.run" */
 	bool has_kernel_names_unmarked;
 	struct foreign_match_side facts;
 };
 
 struct foreign_match {
 	struct side sides[2];
+	struct strtab *methods; /* in Java, of both, without parameters */
 };
 
 /* Frames of a stack, in the spelling of all. */
 struct walk {
-	struct side *side;
+	const struct foreign_match *match;
+	const struct side *side;
 	struct diff_spelling_walk at;
 	struct stack_frame frame;
 	bool is_first; /* the frame is a process */
+	bool is_java;  /* as far as that is known yet */
 	bool has_begun;
 };
 
-static struct walk walk_stack(struct side *side, const struct profile_stack *stack)
+static struct walk walk_stack(const struct foreign_match *match, int side,
+			      const struct profile_stack *stack)
 {
-	struct walk walk = { .side = side };
+	struct walk walk = { .match = match, .side = &match->sides[side] };
 
 	diff_spelling_walk(&walk.at, stack->text, stack->len);
 	return walk;
+}
+
+/* Of the name, without the parameters behind it. */
+static size_t bare_len(const struct stack_frame *frame)
+{
+	const char *open = frame->name_len ? memchr(frame->name, '(', frame->name_len) : NULL;
+
+	return open ? (size_t)(open - frame->name) : frame->name_len;
+}
+
+static bool is_marked_java(const struct stack_frame *frame)
+{
+	return frame->kind != FRAME_KIND_NATIVE && frame->kind != FRAME_KIND_KERNEL &&
+	       java_spelling_may_be(frame->name, bare_len(frame));
+}
+
+/*
+ * "Main.work" of no package is anybody's, but not in a file of async-profiler, nor where a stack of either file
+ * says that it is a method in Java.
+ */
+static bool is_java(const struct walk *walk)
+{
+	const struct stack_frame *frame = &walk->frame;
+
+	if (is_marked_java(frame))
+		return true;
+	return frame->kind == FRAME_KIND_NATIVE &&
+	       java_spelling_is_likely(frame->name, frame->name_len) &&
+	       (walk->side->is_internal ||
+		strtab__find(walk->match->methods, frame->name, frame->name_len) != STRTAB_NONE);
 }
 
 /* 1: walk->frame is the next one. 0: there are no more. Else -ENOMEM. */
@@ -53,32 +89,38 @@ static int walk_next(struct walk *walk)
 		return err;
 	diff_spelling__frame(walk->side->spelling, id, &walk->frame);
 	walk->is_first = !walk->has_begun;
+	walk->is_java = !walk->is_first && is_java(walk);
 	walk->has_begun = true;
 	return 1;
 }
 
 /* ---- what the frames are ---- */
 
-static int learn_frame(struct side *side, const struct walk *walk)
+static int learn_frame(struct foreign_match *match, struct side *side, const struct walk *walk)
 {
 	const struct stack_frame *frame = &walk->frame;
 	uint32_t id;
 
 	if (frame->kind == FRAME_KIND_KERNEL)
 		return strtab__intern(side->kernel, frame->name, frame->name_len, &id);
+	if (is_marked_java(frame))
+		return strtab__intern(match->methods, frame->name, bare_len(frame), &id);
 	return 0;
 }
 
-static int learn(struct side *side)
+static int learn(struct foreign_match *match, int at)
 {
+	struct side *side = &match->sides[at];
 	int err = 0;
 
 	for (size_t i = 0; !err && i < profile__stack_count(side->profile); i++) {
 		struct profile_stack stack = profile__stack(side->profile, i);
-		struct walk walk = walk_stack(side, &stack);
+		struct walk walk = walk_stack(match, at, &stack);
 
+		side->is_internal = side->is_internal ||
+				    diff_spelling_has_internal(stack.text, stack.len);
 		while ((err = walk_next(&walk)) > 0) {
-			err = walk.is_first ? 0 : learn_frame(side, &walk);
+			err = walk.is_first ? 0 : learn_frame(match, side, &walk);
 			if (err)
 				break;
 		}
@@ -88,19 +130,27 @@ static int learn(struct side *side)
 
 /* ---- what the stacks are ---- */
 
-static int survey(struct side *side, const struct side *other)
+static void survey_frame(struct side *side, const struct side *other, const struct walk *walk)
 {
+	const struct stack_frame *frame = &walk->frame;
+
+	if (frame->kind == FRAME_KIND_NATIVE &&
+	    strtab__find(other->kernel, frame->name, frame->name_len) != STRTAB_NONE)
+		side->has_kernel_names_unmarked = true;
+}
+
+static int survey(struct foreign_match *match, int at)
+{
+	struct side *side = &match->sides[at];
 	int err = 0;
 
 	for (size_t i = 0; !err && i < profile__stack_count(side->profile); i++) {
 		struct profile_stack stack = profile__stack(side->profile, i);
-		struct walk walk = walk_stack(side, &stack);
+		struct walk walk = walk_stack(match, at, &stack);
 
 		while ((err = walk_next(&walk)) > 0)
-			if (!walk.is_first && walk.frame.kind == FRAME_KIND_NATIVE &&
-			    strtab__find(other->kernel, walk.frame.name, walk.frame.name_len) !=
-				    STRTAB_NONE)
-				side->has_kernel_names_unmarked = true;
+			if (!walk.is_first)
+				survey_frame(side, &match->sides[1 - at], &walk);
 	}
 	return err;
 }
@@ -122,24 +172,30 @@ static void decide(struct side *side, const struct side *other)
 
 /* ---- interface ---- */
 
-static int side_init(struct side *side, const struct profile *profile)
+static int add_side(struct foreign_match *match, int at, const struct profile *profile)
 {
+	struct side *side = &match->sides[at];
+
 	side->profile = profile;
 	side->spelling = diff_spelling__new();
 	side->kernel = strtab__new();
-	return side->spelling && side->kernel ? learn(side) : -ENOMEM;
+	return side->spelling && side->kernel ? learn(match, at) : -ENOMEM;
 }
 
 int foreign_match__new(const struct profile *before, const struct profile *after,
 		       struct foreign_match **out)
 {
 	struct foreign_match *match = calloc(1, sizeof(*match));
-	int err = match ? side_init(&match->sides[0], before) : -ENOMEM;
+	int err;
 
+	if (!match)
+		return -ENOMEM;
+	match->methods = strtab__new();
+	err = match->methods ? add_side(match, 0, before) : -ENOMEM;
 	if (!err)
-		err = side_init(&match->sides[1], after);
+		err = add_side(match, 1, after);
 	for (int i = 0; !err && i < 2; i++)
-		err = survey(&match->sides[i], &match->sides[1 - i]);
+		err = survey(match, i);
 	if (err) {
 		foreign_match__free(match);
 		return err;
@@ -158,6 +214,7 @@ void foreign_match__free(struct foreign_match *match)
 		diff_spelling__free(match->sides[i].spelling);
 		strtab__free(match->sides[i].kernel);
 	}
+	strtab__free(match->methods);
 	free(match);
 }
 
@@ -166,20 +223,29 @@ const struct foreign_match_side *foreign_match__side(const struct foreign_match 
 	return &match->sides[side].facts;
 }
 
+static void append_frame(const struct foreign_match_side *facts, const struct walk *walk,
+			 struct strbuf *out)
+{
+	const struct stack_frame *frame = &walk->frame;
+
+	if (frame->kind == FRAME_KIND_KERNEL && facts->loses_kernel_marks)
+		strbuf_append(out, frame->name, frame->name_len);
+	else
+		strbuf_append(out, frame->text, frame->text_len);
+	if (walk->is_java && frame->kind == FRAME_KIND_NATIVE)
+		strbuf_puts(out, frame_kind_suffix(FRAME_KIND_JIT));
+}
+
 int foreign_match__append(struct foreign_match *match, int side, const struct profile_stack *stack,
 			  struct strbuf *out)
 {
-	const struct foreign_match_side *facts = &match->sides[side].facts;
-	struct walk walk = walk_stack(&match->sides[side], stack);
+	struct walk walk = walk_stack(match, side, stack);
 	int err;
 
 	while ((err = walk_next(&walk)) > 0) {
-		bool loses_mark = facts->loses_kernel_marks && walk.frame.kind == FRAME_KIND_KERNEL;
-
 		if (!walk.is_first)
 			strbuf_putc(out, ';');
-		strbuf_append(out, walk.frame.text,
-			      loses_mark ? walk.frame.name_len : walk.frame.text_len);
+		append_frame(&match->sides[side].facts, &walk, out);
 	}
 	return err ? err : strbuf_error(out);
 }

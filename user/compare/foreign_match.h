@@ -2,7 +2,8 @@
 /*
  * Two folded files of one program by two profilers: what the one writes and the other does not is no
  * change of the program. Where a file has none of a thing at all, the other's is left out, so that their
- * stacks can be the same; foreign_match__side() says so, for a note.
+ * stacks can be the same; foreign_match__side() says so, for a note. Names that only the rest of a file, or
+ * the other one, shows to be Java's are marked as such.
  */
 #ifndef JBPF_COMPARE_FOREIGN_MATCH_H
 #define JBPF_COMPARE_FOREIGN_MATCH_H
