@@ -112,20 +112,68 @@ static void parameters_go_where_the_other_has_methods_without(void **state)
 
 static void a_class_of_no_package_is_java_where_the_rest_of_the_files_says_so(void **state)
 {
-	static const char internal[] = "all;Main.main;Main.work;Cart.add+0x1f;JVM_Sleep.cold 1\n"
-				       "all;java/lang/Thread.run;main 1\n";
+	static const char internal[] = "java;Main.main;Main.work;Cart.add+0x1f;JVM_Sleep.cold 1\n"
+				       "java;java/lang/Thread.run;main 1\n";
 	static const char dotted[] = "java;Main.main;Main.work;Main.f 1\n";
 	static const char perf[] = "java;void Main.main;int Main.work(int, long) 1\n";
 	struct pair pair = match(internal, dotted);
 
 	(void)state;
 	check(&pair, 0,
-	      "all;Main.main_[j];Main.work_[j];Cart.add_[j];JVM_Sleep\n"
-	      "all;java.lang.Thread.run_[j];main\n");
+	      "java;Main.main_[j];Main.work_[j];Cart.add_[j];JVM_Sleep\n"
+	      "java;java.lang.Thread.run_[j];main\n");
 	check(&pair, 1, "java;Main.main;Main.work;Main.f\n");
 	release(&pair);
 	pair = match(perf, dotted);
 	check(&pair, 1, "java;Main.main_[j];Main.work_[j];Main.f\n");
+	release(&pair);
+}
+
+static void what_calls_the_first_method_goes_where_the_other_begins_with_it(void **state)
+{
+	static const char perf[] =
+		"java;start_thread;JavaCalls::call_helper;StubRoutines ;Interpreter;void a.B.f 1\n"
+		"java;start_thread;StubRoutines ;void a.B.f;Interpreter;read 1\n"
+		"java;start_thread;GangWorker::run 1\n";
+	struct pair pair = match(perf, "java;a/B.f 1\njava;[unknown];a/B.g 1\njava;clone;f 1\n");
+
+	(void)state;
+	check(&pair, 0,
+	      "java;Interpreter;a.B.f_[j]\n"
+	      "java;a.B.f_[j];Interpreter;read\n"
+	      "java;start_thread;GangWorker::run\n");
+	check(&pair, 1, "java;a.B.f_[j]\njava;[unknown];a.B.g_[j]\njava;clone;f\n");
+	assert_true(foreign_match__side(pair.match, 0)->loses_roots);
+	assert_false(foreign_match__side(pair.match, 1)->loses_roots);
+	release(&pair);
+}
+
+static void what_calls_the_first_method_stays_where_the_other_has_it_or_has_no_java(void **state)
+{
+	static const char *const others[] = { "java;a/B.f 3\njava;start_thread;a/B.f 1\n",
+					      "java;start_thread;f 1\n", "" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		struct pair pair = match("java;start_thread;a/B.f 1\n", others[i]);
+
+		check(&pair, 0, "java;start_thread;a.B.f_[j]\n");
+		assert_false(foreign_match__side(pair.match, 0)->loses_roots);
+		release(&pair);
+	}
+}
+
+static void processes_go_where_the_other_has_none(void **state)
+{
+	struct pair pair = match("java;main;f 1\nC2 CompilerThre;g 1\n", "all;main;f 1\n");
+
+	(void)state;
+	check(&pair, 0, "all;main;f\nall;g\n");
+	assert_true(foreign_match__side(pair.match, 0)->loses_processes);
+	assert_false(foreign_match__side(pair.match, 1)->loses_processes);
+	release(&pair);
+	pair = match("java;main;f 1\n", "all;main;f 1\nnode;main 1\n");
+	check(&pair, 0, "java;main;f\n");
 	release(&pair);
 }
 
@@ -137,11 +185,11 @@ static void stacks_of_other_runtimes_stay_as_they_are(void **state)
 	static const char texts[] = "node;main;LazyCompile:f /p.js:1:2_[j]\n"
 				    "py;py::f:/x.py_[j];[unknown]\n"
 				    "go;net/http.Get;a/b/c.clone;Main.Go\n";
-	struct pair pair = match(stacks, "all;java/lang/Thread.run;Main.work 1\n");
+	struct pair pair = match(stacks, "java;java/lang/Thread.run;Main.work 1\n");
 
 	(void)state;
 	check(&pair, 0, texts);
-	check(&pair, 1, "all;java.lang.Thread.run_[j];Main.work_[j]\n");
+	check(&pair, 1, "java;java.lang.Thread.run_[j];Main.work_[j]\n");
 	release(&pair);
 }
 
@@ -153,6 +201,10 @@ int main(void)
 			marks_of_the_kernel_stay_where_the_other_knows_no_kernel_or_marks_it),
 		cmocka_unit_test(parameters_go_where_the_other_has_methods_without),
 		cmocka_unit_test(a_class_of_no_package_is_java_where_the_rest_of_the_files_says_so),
+		cmocka_unit_test(what_calls_the_first_method_goes_where_the_other_begins_with_it),
+		cmocka_unit_test(
+			what_calls_the_first_method_stays_where_the_other_has_it_or_has_no_java),
+		cmocka_unit_test(processes_go_where_the_other_has_none),
 		cmocka_unit_test(stacks_of_other_runtimes_stay_as_they_are),
 	};
 

@@ -467,6 +467,16 @@ static int note_lines(const struct foreign_file *file, const struct foreign_matc
 		err = diff_notes_add(
 			notes, "'%s' alone marks functions of the kernel: the marks are left out",
 			file->path);
+	if (!err && facts->loses_processes)
+		err = diff_notes_add(notes,
+				     "'%s' alone has processes or threads in front of stacks: they "
+				     "are left out",
+				     file->path);
+	if (!err && facts->loses_roots)
+		err = diff_notes_add(notes,
+				     "'%s' alone has the JVM's code in front of the first method: "
+				     "it is left out",
+				     file->path);
 	if (!err && file->cut_cnt)
 		err = diff_notes_add(notes,
 				     "'%s': %zu line%s of more than %d KiB, which lost the frames "

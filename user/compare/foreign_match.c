@@ -21,6 +21,9 @@ struct side {
 	struct strtab *kernel; /* names that it marks as the kernel's */
 	bool is_internal;      /* its Java is "java/lang/Thread.run" */
 	bool has_kernel_names_unmarked;
+	bool has_processes;
+	bool has_java;
+	bool has_roots; /* code in front of the first method in Java */
 	struct foreign_match_side facts;
 };
 
@@ -36,7 +39,7 @@ struct walk {
 	struct diff_spelling_walk at;
 	struct stack_frame frame;
 	bool is_first; /* the frame is a process */
-	bool is_java;  /* as far as that is known yet */
+	bool is_java;  /* as far as that is known yet, or interpreted */
 	bool has_begun;
 };
 
@@ -47,6 +50,11 @@ static struct walk walk_stack(const struct foreign_match *match, int side,
 
 	diff_spelling_walk(&walk.at, stack->text, stack->len);
 	return walk;
+}
+
+static bool stack_frame_is(const struct stack_frame *frame, const char *name)
+{
+	return frame->name_len == strlen(name) && memcmp(frame->name, name, frame->name_len) == 0;
 }
 
 /* Of the name, without the parameters behind it. */
@@ -63,6 +71,12 @@ static bool is_marked_java(const struct stack_frame *frame)
 	       java_spelling_may_be(frame->name, bare_len(frame));
 }
 
+/* What stands for methods that are interpreted where a profiler cannot name them. */
+static bool is_interpreter(const struct stack_frame *frame)
+{
+	return frame->kind == FRAME_KIND_NATIVE && stack_frame_is(frame, "Interpreter");
+}
+
 /*
  * "Main.work" of no package is anybody's, but not in a file of async-profiler, nor where a stack of either file
  * says that it is a method in Java.
@@ -71,7 +85,7 @@ static bool is_java(const struct walk *walk)
 {
 	const struct stack_frame *frame = &walk->frame;
 
-	if (is_marked_java(frame))
+	if (is_marked_java(frame) || is_interpreter(frame))
 		return true;
 	return frame->kind == FRAME_KIND_NATIVE &&
 	       java_spelling_is_likely(frame->name, frame->name_len) &&
@@ -139,6 +153,34 @@ static void survey_frame(struct side *side, const struct side *other, const stru
 		side->has_kernel_names_unmarked = true;
 }
 
+/* "[unknown]", "[break_compiled]": a word of a profiler, and no code. */
+static bool is_code(const struct stack_frame *frame)
+{
+	return frame->name_len && *frame->name != '[';
+}
+
+/*
+ * How many frames are in front of the first method in Java, with the process; *has_code: one of them is more than
+ * that. 0: there is no Java. Else -ENOMEM.
+ */
+static int count_root(struct foreign_match *match, int at, const struct profile_stack *stack,
+		      size_t *out, bool *has_code)
+{
+	struct walk walk = walk_stack(match, at, stack);
+	size_t cnt = 0;
+	int err;
+
+	*out = 0;
+	*has_code = false;
+	while ((err = walk_next(&walk)) > 0 && !walk.is_java) {
+		*has_code = *has_code || (!walk.is_first && is_code(&walk.frame));
+		cnt++;
+	}
+	if (err > 0)
+		*out = cnt;
+	return err < 0 ? err : 0;
+}
+
 static int survey(struct foreign_match *match, int at)
 {
 	struct side *side = &match->sides[at];
@@ -147,17 +189,28 @@ static int survey(struct foreign_match *match, int at)
 	for (size_t i = 0; !err && i < profile__stack_count(side->profile); i++) {
 		struct profile_stack stack = profile__stack(side->profile, i);
 		struct walk walk = walk_stack(match, at, &stack);
+		bool has_code;
+		size_t root;
 
 		while ((err = walk_next(&walk)) > 0)
 			if (!walk.is_first)
 				survey_frame(side, &match->sides[1 - at], &walk);
+			else if (!stack_frame_is(&walk.frame, FOREIGN_ROOT))
+				side->has_processes = true;
+		if (!err)
+			err = count_root(match, at, &stack, &root, &has_code);
+		if (!err && root) {
+			side->has_java = true;
+			side->has_roots = side->has_roots || has_code;
+		}
 	}
 	return err;
 }
 
 /*
  * Some write "Cart.total(int)", async-profiler and jbpf "Cart.total"; async-profiler and jbpf write
- * "do_syscall_64_[k]", stackcollapse-perf.pl only when it is asked to.
+ * "do_syscall_64_[k]", stackcollapse-perf.pl only when it is asked to. async-profiler and flight recordings have
+ * neither a process nor the JVM's own functions that call Java's first method, perf and jbpf have both.
  */
 static void decide(struct side *side, const struct side *other)
 {
@@ -168,6 +221,9 @@ static void decide(struct side *side, const struct side *other)
 				       others.without;
 	side->facts.loses_kernel_marks = !strtab__count(other->kernel) &&
 					 other->has_kernel_names_unmarked;
+	side->facts.loses_roots = side->has_roots && other->has_java && !other->has_roots;
+	side->facts.loses_processes = side->has_processes && !other->has_processes &&
+				      profile__stack_count(other->profile);
 }
 
 /* ---- interface ---- */
@@ -228,24 +284,33 @@ static void append_frame(const struct foreign_match_side *facts, const struct wa
 {
 	const struct stack_frame *frame = &walk->frame;
 
-	if (frame->kind == FRAME_KIND_KERNEL && facts->loses_kernel_marks)
+	if (walk->is_first && facts->loses_processes)
+		strbuf_puts(out, FOREIGN_ROOT);
+	else if (frame->kind == FRAME_KIND_KERNEL && facts->loses_kernel_marks)
 		strbuf_append(out, frame->name, frame->name_len);
 	else
 		strbuf_append(out, frame->text, frame->text_len);
-	if (walk->is_java && frame->kind == FRAME_KIND_NATIVE)
+	if (walk->is_java && frame->kind == FRAME_KIND_NATIVE && !is_interpreter(frame))
 		strbuf_puts(out, frame_kind_suffix(FRAME_KIND_JIT));
 }
 
 int foreign_match__append(struct foreign_match *match, int side, const struct profile_stack *stack,
 			  struct strbuf *out)
 {
+	const struct foreign_match_side *facts = &match->sides[side].facts;
 	struct walk walk = walk_stack(match, side, stack);
-	int err;
+	size_t root = 0;
+	bool has_code;
+	int err = facts->loses_roots ? count_root(match, side, stack, &root, &has_code) : 0;
 
-	while ((err = walk_next(&walk)) > 0) {
-		if (!walk.is_first)
+	if (err)
+		return err;
+	for (size_t i = 0; (err = walk_next(&walk)) > 0; i++) {
+		if (i && i < root)
+			continue;
+		if (i)
 			strbuf_putc(out, ';');
-		append_frame(&match->sides[side].facts, &walk, out);
+		append_frame(facts, &walk, out);
 	}
 	return err ? err : strbuf_error(out);
 }

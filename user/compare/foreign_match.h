@@ -24,6 +24,8 @@ struct foreign_match;
 struct foreign_match_side {
 	bool loses_parameters; /* of methods: diff_catalog__leave_out_parameters() */
 	bool loses_kernel_marks;
+	bool loses_roots;     /* code in front of the first method in Java */
+	bool loses_processes; /* or threads, in front of stacks */
 };
 
 /* The profiles must live as long; each stack begins with a process or FOREIGN_ROOT. 0 or -ENOMEM. */
