@@ -177,6 +177,60 @@ static void processes_go_where_the_other_has_none(void **state)
 	release(&pair);
 }
 
+static void stubs_are_one_where_the_other_does_not_tell_them_apart(void **state)
+{
+	static const char apart[] = "java;a/B.f;jint_disjoint_arraycopy 1\n"
+				    "java;a/B.f;checkcast_arraycopy;oop_arraycopy_uninit 1\n"
+				    "java;f;mulAdd;jbyte_fill 1\n";
+	static const char *const others[] = { "java;void a.B.f;StubRoutines (1) 1\n",
+					      "java;void a.B.f;StubRoutines  1\n" };
+	struct pair pair;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		pair = match(apart, others[i]);
+		check(&pair, 0,
+		      "java;a.B.f_[j];StubRoutines\n"
+		      "java;a.B.f_[j];StubRoutines;StubRoutines\n"
+		      "java;f;mulAdd;jbyte_fill\n");
+		check(&pair, 1, "java;a.B.f_[j];StubRoutines\n");
+		assert_true(foreign_match__side(pair.match, 0)->loses_stubs);
+		assert_false(foreign_match__side(pair.match, 1)->loses_stubs);
+		release(&pair);
+	}
+	pair = match("java;a/B.f;jint_disjoint_arraycopy 1\n", "java;a/B.f;jint_fill 1\n");
+	check(&pair, 0, "java;a.B.f_[j];jint_disjoint_arraycopy\n");
+	release(&pair);
+	pair = match("java;a/B.f;StubRoutines (1) 1\n", "java;a/B.f;g 1\n");
+	check(&pair, 0, "java;a.B.f_[j];StubRoutines (1)\n");
+	release(&pair);
+}
+
+static void a_file_without_names_of_interpreted_methods_is_known(void **state)
+{
+	static const struct {
+		const char *before, *after;
+		bool is_nameless;
+	} cases[] = {
+		{ "java;Interpreter;void a.B.f 1\n", "java;a/B.g;a/B.f 1\n", true },
+		{ "java;Interpreter 1\njava;a/B.f 200\n", "java;a/B.g 1\n", false },
+		{ "java;Interpreter;a/B.f 1\n", "java;Interpreter;a/B.f 1\njava;a/B.f 8\n", false },
+		{ "java;Interpreter;a/B.f 1\n", "java;Interpreter;a/B.f 1\njava;a/B.f 10\n", true },
+		{ "java;Interpreter;a/B.f 1\n", "java;main;f 1\n", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pair pair = match(cases[i].before, cases[i].after);
+
+		if (foreign_match__side(pair.match, 0)->has_nameless_interpreted !=
+		    cases[i].is_nameless)
+			fail_msg("%zu", i);
+		assert_false(foreign_match__side(pair.match, 1)->has_nameless_interpreted);
+		release(&pair);
+	}
+}
+
 static void stacks_of_other_runtimes_stay_as_they_are(void **state)
 {
 	static const char stacks[] = "node;main;LazyCompile:f /p.js:1:2_[j] 1\n"
@@ -205,6 +259,8 @@ int main(void)
 		cmocka_unit_test(
 			what_calls_the_first_method_stays_where_the_other_has_it_or_has_no_java),
 		cmocka_unit_test(processes_go_where_the_other_has_none),
+		cmocka_unit_test(stubs_are_one_where_the_other_does_not_tell_them_apart),
+		cmocka_unit_test(a_file_without_names_of_interpreted_methods_is_known),
 		cmocka_unit_test(stacks_of_other_runtimes_stay_as_they_are),
 	};
 

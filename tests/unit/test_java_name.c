@@ -515,6 +515,28 @@ static void java_name_of_a_long_class_costs_no_more_than_its_length(void **state
 	assert_true(name_ns(60000) < 10 * short_ns);
 }
 
+static void stubs_are_known_by_their_names(void **state)
+{
+	static const char *const stubs[] = {
+		"jint_disjoint_arraycopy", "oop_arraycopy_uninit",
+		"arrayof_jbyte_fill",	   "jshort_fill",
+		"counterMode_AESCrypt",	   "cipherBlockChaining_encryptAESCrypt",
+		"sha256_implCompressMB",   "md5_implCompress",
+		"ghash_processBlocks",	   "updateBytesCRC32C",
+		"aescrypt_encryptBlock",   "vectorizedMismatch",
+	};
+	static const char *const others[] = { "",	"_arraycopy",	 "arraycopy", "fill",
+					      "memset", "JVM_ArrayCopy", "mulAdd2",   "fmod" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(stubs); i++)
+		if (!java_name_is_stub(stubs[i], strlen(stubs[i])))
+			fail_msg("'%s'", stubs[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (java_name_is_stub(others[i], strlen(others[i])))
+			fail_msg("'%s'", others[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -528,6 +550,7 @@ int main(void)
 		cmocka_unit_test(java_name_is_its_own_canonical_form_for_any_text),
 		cmocka_unit_test(java_name_of_unpacked_libraries_loses_random_digits),
 		cmocka_unit_test(java_name_of_a_long_class_costs_no_more_than_its_length),
+		cmocka_unit_test(stubs_are_known_by_their_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -450,33 +450,42 @@ static int note_scales(const struct foreign_file *files, const struct foreign_sc
 	return err;
 }
 
-static int note_lines(const struct foreign_file *file, const struct foreign_match_side *facts,
+/* What of each stack is not compared, as the other file has nothing like it. */
+static int note_match(const struct foreign_file *file, const struct foreign_match_side *facts,
 		      struct diff_notes *notes)
+{
+	const struct {
+		bool applies;
+		const char *text;
+	} cases[] = {
+		{ facts->loses_parameters,
+		  "has the parameters of methods: they are left out, and methods of one name are one" },
+		{ facts->loses_kernel_marks,
+		  "marks functions of the kernel: the marks are left out" },
+		{ facts->loses_processes,
+		  "has processes or threads in front of stacks: they are left out" },
+		{ facts->loses_roots,
+		  "has the JVM's code in front of the first method: it is left out" },
+		{ facts->loses_stubs, "tells the JVM's stubs apart: all are " FOREIGN_STUBS },
+		{ facts->has_nameless_interpreted,
+		  "has no names for methods that are interpreted: '" FOREIGN_INTERPRETER
+		  "' stands for them" },
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < ARRAY_SIZE(cases); i++)
+		if (cases[i].applies)
+			err = diff_notes_add(notes, "'%s' alone %s", file->path, cases[i].text);
+	return err;
+}
+
+static int note_lines(const struct foreign_file *file, struct diff_notes *notes)
 {
 	int err = 0;
 
 	if (file->bad_cnt)
 		err = diff_notes_add(notes, "'%s': %zu damaged line%s skipped", file->path,
 				     file->bad_cnt, file->bad_cnt == 1 ? " was" : "s were");
-	if (!err && facts->loses_parameters)
-		err = diff_notes_add(notes,
-				     "'%s' alone has the parameters of methods: they are left "
-				     "out, and methods of one name are one",
-				     file->path);
-	if (!err && facts->loses_kernel_marks)
-		err = diff_notes_add(
-			notes, "'%s' alone marks functions of the kernel: the marks are left out",
-			file->path);
-	if (!err && facts->loses_processes)
-		err = diff_notes_add(notes,
-				     "'%s' alone has processes or threads in front of stacks: they "
-				     "are left out",
-				     file->path);
-	if (!err && facts->loses_roots)
-		err = diff_notes_add(notes,
-				     "'%s' alone has the JVM's code in front of the first method: "
-				     "it is left out",
-				     file->path);
 	if (!err && file->cut_cnt)
 		err = diff_notes_add(notes,
 				     "'%s': %zu line%s of more than %d KiB, which lost the frames "
@@ -494,8 +503,11 @@ static int add_notes(const struct foreign_file *files, const struct foreign_scal
 		"two files without times, so nothing tells a change from chance: shares are shown, "
 		"the largest change first, and nothing is judged");
 
-	for (int i = 0; !err && i < 2; i++)
-		err = note_lines(&files[i], foreign_match__side(match, i), notes);
+	for (int i = 0; !err && i < 2; i++) {
+		err = note_lines(&files[i], notes);
+		if (!err)
+			err = note_match(&files[i], foreign_match__side(match, i), notes);
+	}
 	return err ? err : note_scales(files, scales, notes);
 }
 

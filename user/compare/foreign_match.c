@@ -11,9 +11,13 @@
 
 #include "user/diff/diff_spelling.h"
 #include "user/model/stack_text.h"
+#include "user/names/java_name.h"
 #include "user/names/java_spelling.h"
 #include "user/util/cleanup.h"
 #include "user/util/strtab.h"
+
+#define NAMELESS_MIN   0.005 /* of a side's samples in Java */
+#define NAMELESS_RATIO 10    /* async-profiler has no name for some, too */
 
 struct side {
 	const struct profile *profile;
@@ -22,8 +26,11 @@ struct side {
 	bool is_internal;      /* its Java is "java/lang/Thread.run" */
 	bool has_kernel_names_unmarked;
 	bool has_processes;
-	bool has_java;
 	bool has_roots; /* code in front of the first method in Java */
+	bool has_stubs;
+	bool has_stubs_by_name;
+	uint64_t java_samples;
+	uint64_t interpreter_samples;
 	struct foreign_match_side facts;
 };
 
@@ -40,6 +47,7 @@ struct walk {
 	struct stack_frame frame;
 	bool is_first; /* the frame is a process */
 	bool is_java;  /* as far as that is known yet, or interpreted */
+	bool is_stub;  /* with a name of its own */
 	bool has_begun;
 };
 
@@ -74,7 +82,16 @@ static bool is_marked_java(const struct stack_frame *frame)
 /* What stands for methods that are interpreted where a profiler cannot name them. */
 static bool is_interpreter(const struct stack_frame *frame)
 {
-	return frame->kind == FRAME_KIND_NATIVE && stack_frame_is(frame, "Interpreter");
+	return frame->kind == FRAME_KIND_NATIVE && stack_frame_is(frame, FOREIGN_INTERPRETER);
+}
+
+/* "StubRoutines (1)" */
+static bool is_of_stubs(const struct stack_frame *frame)
+{
+	size_t len = strlen(FOREIGN_STUBS);
+
+	return frame->kind == FRAME_KIND_NATIVE && frame->name_len >= len &&
+	       memcmp(frame->name, FOREIGN_STUBS, len) == 0;
 }
 
 /*
@@ -96,6 +113,7 @@ static bool is_java(const struct walk *walk)
 /* 1: walk->frame is the next one. 0: there are no more. Else -ENOMEM. */
 static int walk_next(struct walk *walk)
 {
+	struct stack_frame before = walk->frame;
 	uint32_t id;
 	int err = diff_spelling__next(walk->side->spelling, &walk->at, &id);
 
@@ -103,6 +121,9 @@ static int walk_next(struct walk *walk)
 		return err;
 	diff_spelling__frame(walk->side->spelling, id, &walk->frame);
 	walk->is_first = !walk->has_begun;
+	walk->is_stub = (walk->is_java || walk->is_stub || is_of_stubs(&before)) &&
+			walk->frame.kind == FRAME_KIND_NATIVE &&
+			java_name_is_stub(walk->frame.name, walk->frame.name_len);
 	walk->is_java = !walk->is_first && is_java(walk);
 	walk->has_begun = true;
 	return 1;
@@ -151,6 +172,8 @@ static void survey_frame(struct side *side, const struct side *other, const stru
 	if (frame->kind == FRAME_KIND_NATIVE &&
 	    strtab__find(other->kernel, frame->name, frame->name_len) != STRTAB_NONE)
 		side->has_kernel_names_unmarked = true;
+	side->has_stubs = side->has_stubs || is_of_stubs(frame);
+	side->has_stubs_by_name = side->has_stubs_by_name || walk->is_stub;
 }
 
 /* "[unknown]", "[break_compiled]": a word of a profiler, and no code. */
@@ -189,22 +212,32 @@ static int survey(struct foreign_match *match, int at)
 	for (size_t i = 0; !err && i < profile__stack_count(side->profile); i++) {
 		struct profile_stack stack = profile__stack(side->profile, i);
 		struct walk walk = walk_stack(match, at, &stack);
-		bool has_code;
+		bool has_code, has_interpreter = false;
 		size_t root;
 
-		while ((err = walk_next(&walk)) > 0)
+		while ((err = walk_next(&walk)) > 0) {
+			has_interpreter = has_interpreter || is_interpreter(&walk.frame);
 			if (!walk.is_first)
 				survey_frame(side, &match->sides[1 - at], &walk);
 			else if (!stack_frame_is(&walk.frame, FOREIGN_ROOT))
 				side->has_processes = true;
+		}
 		if (!err)
 			err = count_root(match, at, &stack, &root, &has_code);
 		if (!err && root) {
-			side->has_java = true;
+			side->java_samples += stack.count;
+			side->interpreter_samples += has_interpreter ? stack.count : 0;
 			side->has_roots = side->has_roots || has_code;
 		}
 	}
 	return err;
+}
+
+/* Of the samples in Java, those that have methods which are interpreted and not named. */
+static double nameless_share(const struct side *side)
+{
+	return side->java_samples ? (double)side->interpreter_samples / (double)side->java_samples :
+				    0;
 }
 
 /*
@@ -221,9 +254,14 @@ static void decide(struct side *side, const struct side *other)
 				       others.without;
 	side->facts.loses_kernel_marks = !strtab__count(other->kernel) &&
 					 other->has_kernel_names_unmarked;
-	side->facts.loses_roots = side->has_roots && other->has_java && !other->has_roots;
+	side->facts.loses_roots = side->has_roots && other->java_samples && !other->has_roots;
 	side->facts.loses_processes = side->has_processes && !other->has_processes &&
 				      profile__stack_count(other->profile);
+	side->facts.has_nameless_interpreted =
+		other->java_samples && nameless_share(side) >= NAMELESS_MIN &&
+		nameless_share(side) > nameless_share(other) * NAMELESS_RATIO;
+	side->facts.loses_stubs = side->has_stubs_by_name && !side->has_stubs && other->has_stubs &&
+				  !other->has_stubs_by_name;
 }
 
 /* ---- interface ---- */
@@ -258,6 +296,8 @@ int foreign_match__new(const struct profile *before, const struct profile *after
 	}
 	for (int i = 0; i < 2; i++)
 		decide(&match->sides[i], &match->sides[1 - i]);
+	for (int i = 0; i < 2; i++)
+		match->sides[i].facts.loses_stub_groups = match->sides[1 - i].facts.loses_stubs;
 	*out = match;
 	return 0;
 }
@@ -284,7 +324,10 @@ static void append_frame(const struct foreign_match_side *facts, const struct wa
 {
 	const struct stack_frame *frame = &walk->frame;
 
-	if (walk->is_first && facts->loses_processes)
+	if ((facts->loses_stubs && walk->is_stub) ||
+	    (facts->loses_stub_groups && is_of_stubs(frame)))
+		strbuf_puts(out, FOREIGN_STUBS);
+	else if (walk->is_first && facts->loses_processes)
 		strbuf_puts(out, FOREIGN_ROOT);
 	else if (frame->kind == FRAME_KIND_KERNEL && facts->loses_kernel_marks)
 		strbuf_append(out, frame->name, frame->name_len);

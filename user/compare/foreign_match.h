@@ -18,14 +18,22 @@
 /* The first frame of stacks without a process. */
 #define FOREIGN_ROOT "all"
 
+/* What perf's map of the JDK has for each method that is interpreted, and for each stub. */
+#define FOREIGN_INTERPRETER "Interpreter"
+#define FOREIGN_STUBS	    "StubRoutines"
+
 struct foreign_match;
 
 /* What a file alone has, and loses in foreign_match__append(), but for the parameters. */
 struct foreign_match_side {
 	bool loses_parameters; /* of methods: diff_catalog__leave_out_parameters() */
 	bool loses_kernel_marks;
-	bool loses_roots;     /* code in front of the first method in Java */
-	bool loses_processes; /* or threads, in front of stacks */
+	bool loses_roots;	/* code in front of the first method in Java */
+	bool loses_processes;	/* or threads, in front of stacks */
+	bool loses_stubs;	/* their names: all are FOREIGN_STUBS */
+	bool loses_stub_groups; /* "StubRoutines (1)", as the other loses their names */
+	/* For the note alone: it has FOREIGN_INTERPRETER where the other has names. */
+	bool has_nameless_interpreted;
 };
 
 /* The profiles must live as long; each stack begins with a process or FOREIGN_ROOT. 0 or -ENOMEM. */

@@ -426,6 +426,45 @@ bool java_name_is_vm_code(const char *name, size_t len)
 	return begins_as_vm_code(text);
 }
 
+/* Names of StubCodeMarks: stubGenerator_x86_64*.cpp and stubGenerator_aarch64.cpp of HotSpot, JDK 8 to 25. */
+bool java_name_is_stub(const char *name, size_t len)
+{
+	static const struct text ends[] = {
+		{ "_arraycopy", 10 },	    { "_arraycopy_uninit", 17 }, { "_jbyte_fill", 11 },
+		{ "_jshort_fill", 12 },	    { "_jint_fill", 10 },	 { "_AESCrypt", 9 },
+		{ "_encryptAESCrypt", 16 }, { "_decryptAESCrypt", 16 },	 { "_implCompress", 13 },
+		{ "_implCompressMB", 15 },  { "_processBlocks", 14 },
+	};
+	static const char *const names[] = {
+		"jbyte_fill",
+		"jshort_fill",
+		"jint_fill",
+		"aescrypt_encryptBlock",
+		"aescrypt_decryptBlock",
+		"base64_encodeBlock",
+		"base64_decodeBlock",
+		"chacha20Block",
+		"updateBytesCRC32",
+		"updateBytesCRC32C",
+		"updateBytesAdler32",
+		"multiplyToLen",
+		"squareToLen",
+		"mulAdd",
+		"vectorizedMismatch",
+		"unsafe_setmemory",
+	};
+	struct text text = { name, len };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (len > ends[i].len &&
+		    memcmp(name + len - ends[i].len, ends[i].at, ends[i].len) == 0)
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (text_is(text, names[i]))
+			return true;
+	return false;
+}
+
 /* ---- native libraries unpacked to temporary files ---- */
 
 #define UUID_LEN	   36

@@ -35,6 +35,12 @@ __must_check int java_name_class(const char *raw, size_t raw_len, struct strbuf 
 /* Is it HotSpot's own code, as its maps and profilers name it? "Interpreter", "StubRoutines (1)", ... */
 bool java_name_is_vm_code(const char *name, size_t len);
 
+/*
+ * Is it the name of one of the stubs that compiled code calls, "jint_disjoint_arraycopy"? Only where a method in
+ * Java calls it: other code may have functions called "mulAdd".
+ */
+bool java_name_is_stub(const char *name, size_t len);
+
 /* Native file name with run-specific digits removed: "libzstd-jni-1.5.5-41239938.so". */
 int java_name_canonical_library(const char *base_name, struct strbuf *out);
 
