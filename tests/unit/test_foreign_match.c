@@ -163,6 +163,23 @@ static void what_calls_the_first_method_stays_where_the_other_has_it_or_has_no_j
 	}
 }
 
+static void clone_goes_where_the_other_begins_with_start_thread(void **state)
+{
+	static const char with[] = "java;clone3;start_thread;f 1\njava;main;clone 1\n";
+	struct pair pair = match(with, "java;start_thread;f 1\n");
+
+	(void)state;
+	check(&pair, 0, "java;start_thread;f\njava;main;clone\n");
+	assert_true(foreign_match__side(pair.match, 0)->loses_clone);
+	release(&pair);
+	pair = match(with, "java;start_thread;f 1\njava;clone;start_thread 1\n");
+	check(&pair, 0, "java;clone3;start_thread;f\njava;main;clone\n");
+	release(&pair);
+	pair = match(with, "java;main;f 1\n");
+	check(&pair, 0, "java;clone3;start_thread;f\njava;main;clone\n");
+	release(&pair);
+}
+
 static void processes_go_where_the_other_has_none(void **state)
 {
 	struct pair pair = match("java;main;f 1\nC2 CompilerThre;g 1\n", "all;main;f 1\n");
@@ -258,6 +275,7 @@ int main(void)
 		cmocka_unit_test(what_calls_the_first_method_goes_where_the_other_begins_with_it),
 		cmocka_unit_test(
 			what_calls_the_first_method_stays_where_the_other_has_it_or_has_no_java),
+		cmocka_unit_test(clone_goes_where_the_other_begins_with_start_thread),
 		cmocka_unit_test(processes_go_where_the_other_has_none),
 		cmocka_unit_test(stubs_are_one_where_the_other_does_not_tell_them_apart),
 		cmocka_unit_test(a_file_without_names_of_interpreted_methods_is_known),

@@ -27,6 +27,8 @@ struct side {
 	bool has_kernel_names_unmarked;
 	bool has_processes;
 	bool has_roots; /* code in front of the first method in Java */
+	bool has_clone; /* in front of stacks */
+	bool has_start_thread;
 	bool has_stubs;
 	bool has_stubs_by_name;
 	uint64_t java_samples;
@@ -46,8 +48,9 @@ struct walk {
 	struct diff_spelling_walk at;
 	struct stack_frame frame;
 	bool is_first; /* the frame is a process */
-	bool is_java;  /* as far as that is known yet, or interpreted */
-	bool is_stub;  /* with a name of its own */
+	bool is_second;
+	bool is_java; /* as far as that is known yet, or interpreted */
+	bool is_stub; /* with a name of its own */
 	bool has_begun;
 };
 
@@ -94,6 +97,23 @@ static bool is_of_stubs(const struct stack_frame *frame)
 	       memcmp(frame->name, FOREIGN_STUBS, len) == 0;
 }
 
+/* What the C library's threads begin with: unwinders end with start_thread, or go on to its caller. */
+static bool is_clone(const struct walk *walk)
+{
+	static const char *const names[] = { "clone3", "clone", "__clone3", "__clone" };
+	const char *rest = walk->at.stack;
+	size_t len = walk->at.len;
+	struct stack_frame next;
+
+	if (!walk->is_second || !stack_text_next(&rest, &len, &next) ||
+	    !stack_frame_is(&next, "start_thread"))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (stack_frame_is(&walk->frame, names[i]))
+			return true;
+	return false;
+}
+
 /*
  * "Main.work" of no package is anybody's, but not in a file of async-profiler, nor where a stack of either file
  * says that it is a method in Java.
@@ -120,6 +140,7 @@ static int walk_next(struct walk *walk)
 	if (err <= 0)
 		return err;
 	diff_spelling__frame(walk->side->spelling, id, &walk->frame);
+	walk->is_second = walk->is_first;
 	walk->is_first = !walk->has_begun;
 	walk->is_stub = (walk->is_java || walk->is_stub || is_of_stubs(&before)) &&
 			walk->frame.kind == FRAME_KIND_NATIVE &&
@@ -172,6 +193,9 @@ static void survey_frame(struct side *side, const struct side *other, const stru
 	if (frame->kind == FRAME_KIND_NATIVE &&
 	    strtab__find(other->kernel, frame->name, frame->name_len) != STRTAB_NONE)
 		side->has_kernel_names_unmarked = true;
+	side->has_clone = side->has_clone || is_clone(walk);
+	side->has_start_thread = side->has_start_thread ||
+				 (walk->is_second && stack_frame_is(frame, "start_thread"));
 	side->has_stubs = side->has_stubs || is_of_stubs(frame);
 	side->has_stubs_by_name = side->has_stubs_by_name || walk->is_stub;
 }
@@ -255,6 +279,7 @@ static void decide(struct side *side, const struct side *other)
 	side->facts.loses_kernel_marks = !strtab__count(other->kernel) &&
 					 other->has_kernel_names_unmarked;
 	side->facts.loses_roots = side->has_roots && other->java_samples && !other->has_roots;
+	side->facts.loses_clone = side->has_clone && other->has_start_thread && !other->has_clone;
 	side->facts.loses_processes = side->has_processes && !other->has_processes &&
 				      profile__stack_count(other->profile);
 	side->facts.has_nameless_interpreted =
@@ -349,7 +374,7 @@ int foreign_match__append(struct foreign_match *match, int side, const struct pr
 	if (err)
 		return err;
 	for (size_t i = 0; (err = walk_next(&walk)) > 0; i++) {
-		if (i && i < root)
+		if ((i && i < root) || (facts->loses_clone && is_clone(&walk)))
 			continue;
 		if (i)
 			strbuf_putc(out, ';');
