@@ -497,6 +497,31 @@ def test_a_profiler_of_one_process_has_code_in_front_of_every_stack(tmp_path):
         "java.lang.Thread.run": 0.6, "Main.main": 0.3, "start_thread": 0.1, "GangWorker::run": 0.1, "Main.work": 0.9}
 
 
+# One JVM, by stackcollapse-perf.pl with the JDK's own map, and by async-profiler's -o collapsed.
+OF_PERF = b"""java;start_thread;JavaMain;JavaCalls::call_helper;StubRoutines ;Interpreter;void Main.main;long Main.sum 500000
+java;start_thread;JavaCalls::call_helper;StubRoutines ;Interpreter;void a.B.copy;StubRoutines  300000
+java;start_thread;JavaCalls::call_helper;StubRoutines ;Interpreter;void a.B.copy;write;do_syscall_64 100000
+GC Thread#0;start_thread;GangWorker::loop 100000
+"""
+OF_ASYNC_PROFILER = b"""java/lang/Thread.run;Main.main;Main.sum 50
+java/lang/Thread.run;a/B.copy;jint_disjoint_arraycopy 20
+java/lang/Thread.run;a/B.copy;oop_arraycopy 10
+java/lang/Thread.run;a/B.copy;write;do_syscall_64_[k] 10
+clone3;start_thread;GangWorker::loop 10
+"""
+
+
+def test_two_profilers_of_one_jvm_differ_in_interpreted_methods_alone(tmp_path):
+    answer = as_json(jbpf("diff", *files(tmp_path, OF_PERF, OF_ASYNC_PROFILER), "--format", "json"))
+    differ = {row["name"] for row in answer["rows"]
+              if row["kind"].startswith("method") and row["share_before"] != row["share_after"]}
+    assert differ == {"Interpreter", "java.lang.Thread.run"}, answer["rows"]
+    told = ("processes or threads", "code in front of the first method", "clone()", "marks functions of the kernel",
+            "the JVM's stubs apart", "no names for methods that are interpreted")
+    for words in told:
+        assert sum(words in note for note in answer["notes"]) == 1, (words, answer["notes"])
+
+
 def test_a_line_that_is_too_long_loses_its_root_and_says_so(tmp_path):
     deep = "java" + ";com/example/parser/RecursiveDescentParser.parseExpression" * 1500 + " 900\njava;com/example/Main.idle 100\n"
     answer = as_json(jbpf("diff", *files(tmp_path, deep.encode(), deep.encode()), "--format", "json"))

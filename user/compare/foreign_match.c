@@ -63,7 +63,7 @@ static struct walk walk_stack(const struct foreign_match *match, int side,
 	return walk;
 }
 
-static bool stack_frame_is(const struct stack_frame *frame, const char *name)
+static bool frame_is(const struct stack_frame *frame, const char *name)
 {
 	return frame->name_len == strlen(name) && memcmp(frame->name, name, frame->name_len) == 0;
 }
@@ -85,7 +85,7 @@ static bool is_marked_java(const struct stack_frame *frame)
 /* What stands for methods that are interpreted where a profiler cannot name them. */
 static bool is_interpreter(const struct stack_frame *frame)
 {
-	return frame->kind == FRAME_KIND_NATIVE && stack_frame_is(frame, FOREIGN_INTERPRETER);
+	return frame->kind == FRAME_KIND_NATIVE && frame_is(frame, FOREIGN_INTERPRETER);
 }
 
 /* "StubRoutines (1)" */
@@ -106,10 +106,10 @@ static bool is_clone(const struct walk *walk)
 	struct stack_frame next;
 
 	if (!walk->is_second || !stack_text_next(&rest, &len, &next) ||
-	    !stack_frame_is(&next, "start_thread"))
+	    !frame_is(&next, "start_thread"))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (stack_frame_is(&walk->frame, names[i]))
+		if (frame_is(&walk->frame, names[i]))
 			return true;
 	return false;
 }
@@ -195,7 +195,7 @@ static void survey_frame(struct side *side, const struct side *other, const stru
 		side->has_kernel_names_unmarked = true;
 	side->has_clone = side->has_clone || is_clone(walk);
 	side->has_start_thread = side->has_start_thread ||
-				 (walk->is_second && stack_frame_is(frame, "start_thread"));
+				 (walk->is_second && frame_is(frame, "start_thread"));
 	side->has_stubs = side->has_stubs || is_of_stubs(frame);
 	side->has_stubs_by_name = side->has_stubs_by_name || walk->is_stub;
 }
@@ -243,7 +243,7 @@ static int survey(struct foreign_match *match, int at)
 			has_interpreter = has_interpreter || is_interpreter(&walk.frame);
 			if (!walk.is_first)
 				survey_frame(side, &match->sides[1 - at], &walk);
-			else if (!stack_frame_is(&walk.frame, FOREIGN_ROOT))
+			else if (!frame_is(&walk.frame, FOREIGN_ROOT))
 				side->has_processes = true;
 		}
 		if (!err)
