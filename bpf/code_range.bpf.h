@@ -106,18 +106,17 @@ static __always_inline __u64 leaf_frame_to_be(const struct jbpf_stack *head,
 
 /*
  * Where a leaf's return address, which lies at `at`, is of the interpreter, rbp is still that frame's, and
- * its Method* is to be had; in place of the other word, which says nothing then. Such a frame notes what
- * its sp was before the return address (prepare_to_jump_from_interpreted(), interp_masm_x86.cpp; from JDK
- * 22 on as words from fp), and the adapter to compiled code pushes that once more, aligned
- * (gen_i2c_adapter(), sharedRuntime_x86_64.cpp): a frame that notes anything else is another one.
+ * its Method* is to be had; in place of the other word, which says nothing then: the adapter or an earlier
+ * call left it there. Such a frame notes what its sp was before the return address
+ * (prepare_to_jump_from_interpreted(), interp_masm_x86.cpp; from JDK 22 on as words from fp), and the
+ * adapter to compiled code pushes that once more, aligned (gen_i2c_adapter(), sharedRuntime_x86_64.cpp): a
+ * frame that notes anything else is another one.
  */
-static __always_inline void leaf_take_method(const struct user_regs *regs, __u64 caller, __u64 at,
-					     __u64 *word)
+static __always_inline void leaf_take_method(const struct user_regs *regs, __u64 at, __u64 *word)
 {
 	__u64 below[2] = {}; /* Method*, last sp */
 
-	/* The adapter may have left the return address that it copied right above. */
-	if ((*word && *word != caller) || regs->fp & 7 ||
+	if (regs->fp & 7 ||
 	    bpf_probe_read_user(below, sizeof(below), (void *)(regs->fp - METHOD_BYTES_BELOW)))
 		return;
 	if (below[1] & 1ull << 63)
@@ -127,18 +126,18 @@ static __always_inline void leaf_take_method(const struct user_regs *regs, __u64
 		*word = below[0] | JBPF_WORD_METHOD;
 }
 
+/* The code says which word is the return address, or the other one is none. */
 static __always_inline void leaf_take_method_of(struct scratch *state)
 {
 	const struct user_regs *regs = &state->regs;
 	struct jbpf_stack *head = &state->user.head;
-
+	__u64 saves_fp_at = leaf_saves_fp_at(head);
 	__u64 *words = head->leaf_words;
 
-	if (is_interpreted(state, words[0]))
-		leaf_take_method(regs, words[0], regs->sp, &words[1]);
-	else if (is_interpreted(state, words[1]))
-		leaf_take_method(regs, words[1], regs->sp + leaf_saves_fp_at(head) + sizeof(__u64),
-				 &words[0]);
+	if (is_interpreted(state, words[0]) && !saves_fp_at)
+		leaf_take_method(regs, regs->sp, &words[1]);
+	else if (is_interpreted(state, words[1]) && (saves_fp_at || !words[0]))
+		leaf_take_method(regs, regs->sp + saves_fp_at + sizeof(__u64), &words[0]);
 }
 
 #else

@@ -448,6 +448,8 @@ static void test_of_a_leaf_that_the_interpreter_called_the_method_is_taken_too(v
 		{ { INTERPRETER, 1 }, sp + 8, method, { INTERPRETER, marked } },
 		{ { INTERPRETER, 0 }, sp + 24, method, { INTERPRETER, marked } },
 		{ { INTERPRETER, INTERPRETER }, sp + 16, method, { INTERPRETER, marked } },
+		/* what earlier calls left above the caller's arguments */
+		{ { INTERPRETER, CODE + 1 }, sp + 8, method, { INTERPRETER, marked } },
 		{ { 0, INTERPRETER }, sp + 16, method, { marked, INTERPRETER } },
 		/* JDK 22 and later */
 		{ { INTERPRETER, 0 },
@@ -460,7 +462,8 @@ static void test_of_a_leaf_that_the_interpreter_called_the_method_is_taken_too(v
 		{ { INTERPRETER, 0 }, sp, method, { INTERPRETER, 0 } },
 		{ { INTERPRETER, 0 }, 0, method, { INTERPRETER, 0 } },
 		{ { INTERPRETER, 0 }, sp + 8, method + 1, { INTERPRETER, 0 } },
-		{ { INTERPRETER, CODE + 1 }, sp + 8, method, { INTERPRETER, CODE + 1 } },
+		{ { INTERPRETER, CODE + 1 }, sp, method, { INTERPRETER, CODE + 1 } },
+		{ { CODE + 1, INTERPRETER }, sp + 16, method, { CODE + 1, INTERPRETER } },
 		{ { CODE + 1, 0 }, sp + 8, method, { CODE + 1, 0 } },
 	};
 
@@ -515,6 +518,22 @@ test_where_a_small_method_makes_its_frame_the_word_above_its_place_is_taken(void
 	const struct walked adds = walk(CODE + 12, sp, sp);
 
 	ASSERT_WALKED(&adds, JBPF_END_ROOT, CODE + 12, CODE + 3, CODE + (1ull << 30) + 4099);
+#if defined(__x86_64__)
+	/* The interpreter called it; below the place of its frame is what earlier calls left. */
+	static const uint64_t left[] = { 0, CODE + 1, INTERPRETER };
+	const uint64_t wanted[] = { (METHODS + 8) | JBPF_WORD_METHOD, INTERPRETER + 1 };
+
+	memory_word(sp + 0x28, INTERPRETER + 1);
+	memory_word(fp - 16, sp + 0x30);
+	memory_word(fp - 24, METHODS + 8);
+	for (size_t i = 0; i < 3; i++) {
+		memory_word(sp, left[i]);
+		const struct walked called = walk(CODE + 4, sp, fp);
+
+		assert_memory_equal(called.head.leaf_words, wanted, sizeof(wanted));
+	}
+	memory_word(sp + 0x28, CODE + 3);
+#endif
 	/* The same bytes where rbp is another's. */
 	const struct walked other = walk(CODE + 12, sp, fp);
 
