@@ -124,6 +124,9 @@ static void a_class_of_no_package_is_java_where_the_rest_of_the_files_says_so(vo
 	      "java;java.lang.Thread.run_[j];main\n");
 	check(&pair, 1, "java;Main.main;Main.work;Main.f\n");
 	release(&pair);
+	pair = match("all;Thread.run;Main.work;ArrayList.clone;memcpy 1\n", dotted);
+	check(&pair, 0, "all;Thread.run_[j];Main.work_[j];ArrayList.clone_[j];memcpy\n");
+	release(&pair);
 	pair = match(perf, dotted);
 	check(&pair, 1, "java;Main.main_[j];Main.work_[j];Main.f\n");
 	release(&pair);

@@ -23,7 +23,7 @@ struct side {
 	const struct profile *profile;
 	struct diff_spelling *spelling;
 	struct strtab *kernel; /* names that it marks as the kernel's */
-	bool is_internal;      /* its Java is "java/lang/Thread.run" */
+	bool is_internal;      /* its Java is "java/lang/Thread.run", or "Thread.run" */
 	bool has_kernel_names_unmarked;
 	bool has_processes;
 	bool has_roots; /* code in front of the first method in Java */
@@ -157,6 +157,9 @@ static int learn_frame(struct foreign_match *match, struct side *side, const str
 	const struct stack_frame *frame = &walk->frame;
 	uint32_t id;
 
+	/* async-profiler's classes without packages */
+	if (walk->is_second && frame_is(frame, "Thread.run"))
+		side->is_internal = true;
 	if (frame->kind == FRAME_KIND_KERNEL)
 		return strtab__intern(side->kernel, frame->name, frame->name_len, &id);
 	if (is_marked_java(frame))

@@ -23,10 +23,11 @@
 #define PYTHON_THREAD	 "thread (N)"
 #define PLACE_FIRST	 'p'
 #define PLACE_OTHER	 'f'
-#define PLACE_AMONG_JAVA 'j' /* in stacks with classes in their internal spelling */
-#define BEHIND_PROCESS	 "p" /* stack_text_append() writes a first frame otherwise */
-#define LETTERS_MIN	 3   /* before a number that ends a thread's name */
-#define PROCESS_NAME_MAX 15  /* TASK_COMM_LEN of the kernel, without the NUL */
+#define PLACE_AMONG_JAVA 'j'	      /* in stacks with classes in their internal spelling */
+#define BEHIND_PROCESS	 "p"	      /* stack_text_append() writes a first frame otherwise */
+#define LETTERS_MIN	 3	      /* before a number that ends a thread's name */
+#define SIMPLE_ROOT	 "Thread.run" /* of async-profiler's classes without packages */
+#define PROCESS_NAME_MAX 15	      /* TASK_COMM_LEN of the kernel, without the NUL */
 #define NO_TEXT		 UINT32_MAX
 
 struct diff_spelling {
@@ -209,13 +210,21 @@ static bool append_tiered(const char *name, size_t len, struct strbuf *out)
 
 /* ---- native code ---- */
 
-/* Every compiler run numbers clones differently: ".part.3", ".cold". 0: the name has no such end. */
+/*
+ * Every compiler run numbers clones differently: ".part.3", ".cold". Most always have a number: "ArrayList.clone" is
+ * a method of a class without its package. 0: the name has no such end.
+ */
 static size_t clone_suffix_len(const char *name, size_t len)
 {
-	static const char *const suffixes[] = { ".isra",	".constprop", ".part",
-						".cold",	".lto_priv",  ".llvm",
-						".localalias",	".clone",     ".warm",
-						".specialized", ".__uniq" };
+	static const struct {
+		const char *text;
+		bool has_number;
+	} suffixes[] = {
+		{ ".isra", false },	  { ".constprop", true }, { ".part", true },
+		{ ".cold", false },	  { ".lto_priv", false }, { ".llvm", true },
+		{ ".localalias", false }, { ".clone", true },	  { ".warm", false },
+		{ ".specialized", true }, { ".__uniq", true },
+	};
 	size_t digits = 0;
 
 	while (digits < len && parse_is_digit(name[len - digits - 1]))
@@ -225,9 +234,10 @@ static size_t clone_suffix_len(const char *name, size_t len)
 	else
 		digits = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
-		if (len - digits > strlen(suffixes[i]) &&
-		    ends_with(name, len - digits, suffixes[i]))
-			return strlen(suffixes[i]) + digits;
+		if (len - digits > strlen(suffixes[i].text) &&
+		    (digits || !suffixes[i].has_number) &&
+		    ends_with(name, len - digits, suffixes[i].text))
+			return strlen(suffixes[i].text) + digits;
 	return 0;
 }
 
@@ -704,9 +714,12 @@ bool diff_spelling_begins_with_java(const char *stack, size_t len)
 {
 	struct stack_frame frame;
 
-	return stack_text_next(&stack, &len, &frame) && frame.kind == FRAME_KIND_NATIVE &&
-	       frame.name_len > PROCESS_NAME_MAX &&
-	       java_spelling_is_certain(frame.name, frame.name_len);
+	if (!stack_text_next(&stack, &len, &frame) || frame.kind != FRAME_KIND_NATIVE)
+		return false;
+	return (frame.name_len > PROCESS_NAME_MAX &&
+		java_spelling_is_certain(frame.name, frame.name_len)) ||
+	       (frame.name_len == strlen(SIMPLE_ROOT) &&
+		memcmp(frame.name, SIMPLE_ROOT, frame.name_len) == 0);
 }
 
 bool diff_spelling_begins_with_code(const char *stack, size_t len)
