@@ -183,6 +183,23 @@ static void clone_goes_where_the_other_begins_with_start_thread(void **state)
 	release(&pair);
 }
 
+static void libraries_go_where_the_other_has_functions_alone(void **state)
+{
+	static const char with[] = "java;libc.so.6`clone3;libc.so.6`start_thread;libjvm.so`f 1\n"
+				   "java;main`x;libz.so.1`;a.B.f_[j];[libz.so.1.2] 1\n";
+	struct pair pair = match(with, "java;start_thread;f 1\n");
+
+	(void)state;
+	check(&pair, 0, "java;start_thread;f\njava;main`x;libz.so.1`;a.B.f_[j];[libz.so.1.2]\n");
+	assert_true(foreign_match__side(pair.match, 0)->loses_libraries);
+	release(&pair);
+	pair = match(with, "java;libc.so.6`start_thread;f 1\n");
+	check(&pair, 0,
+	      "java;libc.so.6`start_thread;libjvm.so`f\n"
+	      "java;main`x;libz.so.1`;a.B.f_[j];[libz.so.1.2]\n");
+	release(&pair);
+}
+
 static void processes_go_where_the_other_has_none(void **state)
 {
 	struct pair pair = match("java;main;f 1\nC2 CompilerThre;g 1\n", "all;main;f 1\n");
@@ -279,6 +296,7 @@ int main(void)
 		cmocka_unit_test(
 			what_calls_the_first_method_stays_where_the_other_has_it_or_has_no_java),
 		cmocka_unit_test(clone_goes_where_the_other_begins_with_start_thread),
+		cmocka_unit_test(libraries_go_where_the_other_has_functions_alone),
 		cmocka_unit_test(processes_go_where_the_other_has_none),
 		cmocka_unit_test(stubs_are_one_where_the_other_does_not_tell_them_apart),
 		cmocka_unit_test(a_file_without_names_of_interpreted_methods_is_known),

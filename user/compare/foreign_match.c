@@ -25,6 +25,7 @@ struct side {
 	struct strtab *kernel; /* names that it marks as the kernel's */
 	bool is_internal;      /* its Java is "java/lang/Thread.run", or "Thread.run" */
 	bool has_kernel_names_unmarked;
+	bool has_libraries; /* in front of functions */
 	bool has_processes;
 	bool has_roots; /* code in front of the first method in Java */
 	bool has_clone; /* in front of stacks */
@@ -63,9 +64,25 @@ static struct walk walk_stack(const struct foreign_match *match, int side,
 	return walk;
 }
 
+/* Of "libc.so.6`read", as DTrace, perf and async-profiler's option -l have it, what is in front of "read". */
+static size_t library_len(const struct stack_frame *frame)
+{
+	const char *tick = frame->kind == FRAME_KIND_NATIVE && frame->name_len ?
+				   memchr(frame->name, '`', frame->name_len) :
+				   NULL;
+	size_t len = tick ? (size_t)(tick - frame->name) : 0;
+
+	return len && memmem(frame->name, len, ".so", strlen(".so")) && len + 1 < frame->name_len ?
+		       len + 1 :
+		       0;
+}
+
 static bool frame_is(const struct stack_frame *frame, const char *name)
 {
-	return frame->name_len == strlen(name) && memcmp(frame->name, name, frame->name_len) == 0;
+	size_t skip = library_len(frame);
+
+	return frame->name_len - skip == strlen(name) &&
+	       memcmp(frame->name + skip, name, frame->name_len - skip) == 0;
 }
 
 /* Of the name, without the parameters behind it. */
@@ -196,6 +213,7 @@ static void survey_frame(struct side *side, const struct side *other, const stru
 	if (frame->kind == FRAME_KIND_NATIVE &&
 	    strtab__find(other->kernel, frame->name, frame->name_len) != STRTAB_NONE)
 		side->has_kernel_names_unmarked = true;
+	side->has_libraries = side->has_libraries || library_len(frame);
 	side->has_clone = side->has_clone || is_clone(walk);
 	side->has_start_thread = side->has_start_thread ||
 				 (walk->is_second && frame_is(frame, "start_thread"));
@@ -281,6 +299,8 @@ static void decide(struct side *side, const struct side *other)
 				       others.without;
 	side->facts.loses_kernel_marks = !strtab__count(other->kernel) &&
 					 other->has_kernel_names_unmarked;
+	side->facts.loses_libraries = side->has_libraries && !other->has_libraries &&
+				      profile__stack_count(other->profile);
 	side->facts.loses_roots = side->has_roots && other->java_samples && !other->has_roots;
 	side->facts.loses_clone = side->has_clone && other->has_start_thread && !other->has_clone;
 	side->facts.loses_processes = side->has_processes && !other->has_processes &&
@@ -359,6 +379,9 @@ static void append_frame(const struct foreign_match_side *facts, const struct wa
 		strbuf_puts(out, FOREIGN_ROOT);
 	else if (frame->kind == FRAME_KIND_KERNEL && facts->loses_kernel_marks)
 		strbuf_append(out, frame->name, frame->name_len);
+	else if (facts->loses_libraries && !walk->is_first)
+		strbuf_append(out, frame->text + library_len(frame),
+			      frame->text_len - library_len(frame));
 	else
 		strbuf_append(out, frame->text, frame->text_len);
 	if (walk->is_java && frame->kind == FRAME_KIND_NATIVE && !is_interpreter(frame))
