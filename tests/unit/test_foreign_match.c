@@ -200,6 +200,20 @@ static void libraries_go_where_the_other_has_functions_alone(void **state)
 	release(&pair);
 }
 
+static void dashes_in_front_of_the_kernel_go_where_the_other_has_none(void **state)
+{
+	struct pair pair = match("app;main;read;-;vfs_read 1\n-;main;--;f-g;- 1\n",
+				 "app;main;read;vfs_read 1\n");
+
+	(void)state;
+	check(&pair, 0, "app;main;read;vfs_read\n-;main;f-g\n");
+	assert_true(foreign_match__side(pair.match, 0)->loses_dashes);
+	release(&pair);
+	pair = match("app;main;read;-;vfs_read 1\n", "app;main;-;vfs_read 1\n");
+	check(&pair, 0, "app;main;read;-;vfs_read\n");
+	release(&pair);
+}
+
 static void processes_go_where_the_other_has_none(void **state)
 {
 	struct pair pair = match("java;main;f 1\nC2 CompilerThre;g 1\n", "all;main;f 1\n");
@@ -297,6 +311,7 @@ int main(void)
 			what_calls_the_first_method_stays_where_the_other_has_it_or_has_no_java),
 		cmocka_unit_test(clone_goes_where_the_other_begins_with_start_thread),
 		cmocka_unit_test(libraries_go_where_the_other_has_functions_alone),
+		cmocka_unit_test(dashes_in_front_of_the_kernel_go_where_the_other_has_none),
 		cmocka_unit_test(processes_go_where_the_other_has_none),
 		cmocka_unit_test(stubs_are_one_where_the_other_does_not_tell_them_apart),
 		cmocka_unit_test(a_file_without_names_of_interpreted_methods_is_known),

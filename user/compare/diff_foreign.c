@@ -462,6 +462,8 @@ static int note_match(const struct foreign_file *file, const struct foreign_matc
 		  "has the parameters of methods: they are left out, and methods of one name are one" },
 		{ facts->loses_kernel_marks,
 		  "marks functions of the kernel: the marks are left out" },
+		{ facts->loses_dashes,
+		  "has '-' in front of the kernel's functions: it is left out" },
 		{ facts->loses_libraries,
 		  "has libraries in front of functions: they are left out" },
 		{ facts->loses_processes,

@@ -25,6 +25,7 @@ struct side {
 	struct strtab *kernel; /* names that it marks as the kernel's */
 	bool is_internal;      /* its Java is "java/lang/Thread.run", or "Thread.run" */
 	bool has_kernel_names_unmarked;
+	bool has_dashes;
 	bool has_libraries; /* in front of functions */
 	bool has_processes;
 	bool has_roots; /* code in front of the first method in Java */
@@ -112,6 +113,15 @@ static bool is_of_stubs(const struct stack_frame *frame)
 
 	return frame->kind == FRAME_KIND_NATIVE && frame->name_len >= len &&
 	       memcmp(frame->name, FOREIGN_STUBS, len) == 0;
+}
+
+/* What bcc's option -d puts between functions and the kernel's; no symbol is called so. */
+static bool is_dash(const struct walk *walk)
+{
+	const struct stack_frame *frame = &walk->frame;
+
+	return !walk->is_first && frame->kind == FRAME_KIND_NATIVE &&
+	       (frame_is(frame, "-") || frame_is(frame, "--"));
 }
 
 /* What the C library's threads begin with: unwinders end with start_thread, or go on to its caller. */
@@ -213,6 +223,7 @@ static void survey_frame(struct side *side, const struct side *other, const stru
 	if (frame->kind == FRAME_KIND_NATIVE &&
 	    strtab__find(other->kernel, frame->name, frame->name_len) != STRTAB_NONE)
 		side->has_kernel_names_unmarked = true;
+	side->has_dashes = side->has_dashes || is_dash(walk);
 	side->has_libraries = side->has_libraries || library_len(frame);
 	side->has_clone = side->has_clone || is_clone(walk);
 	side->has_start_thread = side->has_start_thread ||
@@ -299,6 +310,8 @@ static void decide(struct side *side, const struct side *other)
 				       others.without;
 	side->facts.loses_kernel_marks = !strtab__count(other->kernel) &&
 					 other->has_kernel_names_unmarked;
+	side->facts.loses_dashes = side->has_dashes && !other->has_dashes &&
+				   profile__stack_count(other->profile);
 	side->facts.loses_libraries = side->has_libraries && !other->has_libraries &&
 				      profile__stack_count(other->profile);
 	side->facts.loses_roots = side->has_roots && other->java_samples && !other->has_roots;
@@ -400,7 +413,8 @@ int foreign_match__append(struct foreign_match *match, int side, const struct pr
 	if (err)
 		return err;
 	for (size_t i = 0; (err = walk_next(&walk)) > 0; i++) {
-		if ((i && i < root) || (facts->loses_clone && is_clone(&walk)))
+		if ((i && i < root) || (facts->loses_clone && is_clone(&walk)) ||
+		    (facts->loses_dashes && is_dash(&walk)))
 			continue;
 		if (i)
 			strbuf_putc(out, ';');

@@ -28,6 +28,7 @@ struct foreign_match;
 struct foreign_match_side {
 	bool loses_parameters; /* of methods: diff_catalog__leave_out_parameters() */
 	bool loses_kernel_marks;
+	bool loses_dashes;	/* between the kernel's functions and others */
 	bool loses_libraries;	/* in front of functions: "libc.so.6`read" */
 	bool loses_roots;	/* code in front of the first method in Java */
 	bool loses_clone;	/* in front of start_thread */
