@@ -490,8 +490,11 @@ def test_kernel_functions_that_one_profiler_alone_marks_are_the_same(tmp_path):
         assert not any("alone marks functions" in note for note in answer["notes"])
 
 
-def test_a_profiler_of_one_process_has_code_in_front_of_every_stack(tmp_path):
-    text = b"java/lang/Thread.run;Main.work 60\nMain.main;Main.work 30\nstart_thread;GangWorker::run 10\n"
+@pytest.mark.parametrize("text", [
+    b"java/lang/Thread.run;Main.work 60\nMain.main;Main.work 30\nstart_thread;GangWorker::run 10\n",
+    b"java/lang/Thread.run_[0];Main.work_[j] 60\nMain.main_[1];Main.work_[j] 30\nstart_thread;GangWorker::run 10\n",
+], ids=["plain", "annotated"])
+def test_a_profiler_of_one_process_has_code_in_front_of_every_stack(tmp_path, text):
     rows = as_json(jbpf("diff", *files(tmp_path, text, text), "--format", "json"))["rows"]
     assert {row["name"]: row["share_after"] for row in rows if row["kind"] == "method_total"} == {
         "java.lang.Thread.run": 0.6, "Main.main": 0.3, "start_thread": 0.1, "GangWorker::run": 0.1, "Main.work": 0.9}

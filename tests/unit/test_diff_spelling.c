@@ -373,10 +373,11 @@ static void parameters_are_counted_and_left_out_when_asked(void **state)
 
 static void only_what_no_thread_can_be_called_begins_with_java_for_sure(void **state)
 {
-	static const char *const sure[] = { "java/lang/Thread.run;a", "void shop.Cart.add;a",
-					    "com.example.Main.main;Main.f", "Thread.run;a" };
-	static const char *const unsure[] = { "a.b.Worker.run;b", "Main.main;a", "start_thread;a",
-					      "java.lang.Thread.run_[j];a", "" };
+	static const char *const sure[] = { "java/lang/Thread.run;a",	    "void shop.Cart.add;a",
+					    "com.example.Main.main;Main.f", "Thread.run;a",
+					    "java/lang/Thread.run_[0];a",   "Main.main_[1];a" };
+	static const char *const unsure[] = { "a.b.Worker.run;b", "Main.main;a",   "start_thread;a",
+					      "f_[j];a",	  "do_exit_[k];a", "" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sure); i++)

@@ -714,8 +714,11 @@ bool diff_spelling_begins_with_java(const char *stack, size_t len)
 {
 	struct stack_frame frame;
 
-	if (!stack_text_next(&stack, &len, &frame) || frame.kind != FRAME_KIND_NATIVE)
+	if (!stack_text_next(&stack, &len, &frame) || frame.kind == FRAME_KIND_KERNEL)
 		return false;
+	if (frame.kind != FRAME_KIND_NATIVE)
+		return java_spelling_is_certain(frame.name, frame.name_len) ||
+		       java_spelling_is_likely(frame.name, frame.name_len);
 	return (frame.name_len > PROCESS_NAME_MAX &&
 		java_spelling_is_certain(frame.name, frame.name_len)) ||
 	       (frame.name_len == strlen(SIMPLE_ROOT) &&
