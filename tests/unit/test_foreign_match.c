@@ -214,6 +214,29 @@ static void dashes_in_front_of_the_kernel_go_where_the_other_has_none(void **sta
 	release(&pair);
 }
 
+static void parameters_of_native_code_go_where_the_other_has_none(void **state)
+{
+	static const char with[] =
+		"app (1);Thread::call_run();f(int, char (*)(int)) const;a<(b)1>::g;operator()() 1\n"
+		"app;a::operator()(int);(anonymous namespace)::h();a<(b)1>::g(c) const &;(x) 1\n"
+		"app;std::f(int)::{lambda(int)#1}::operator()(int) const;x);StubRoutines (1) 1\n";
+	struct pair pair = match(with, "app;Thread::call_run 1\n");
+
+	(void)state;
+	check(&pair, 0,
+	      "app (1);Thread::call_run;f;a<(b)1>::g;operator()\n"
+	      "app;a::operator();(anonymous namespace)::h;a<(b)1>::g;(x)\n"
+	      "app;std::f(int)::{lambda(int)#1}::operator();x);StubRoutines (1)\n");
+	assert_true(foreign_match__side(pair.match, 0)->loses_native_parameters);
+	release(&pair);
+	pair = match("app;f(int);a::f(int) 1\n", "app;f;a::f;g() 1\n");
+	check(&pair, 0, "app;f(int);a::f(int)\n");
+	release(&pair);
+	pair = match("app;f(int) 1\n", "app;f;go.(*T).g;py (a.py:1) 1\n");
+	check(&pair, 0, "app;f(int)\n");
+	release(&pair);
+}
+
 static void processes_go_where_the_other_has_none(void **state)
 {
 	struct pair pair = match("java;main;f 1\nC2 CompilerThre;g 1\n", "all;main;f 1\n");
@@ -312,6 +335,7 @@ int main(void)
 		cmocka_unit_test(clone_goes_where_the_other_begins_with_start_thread),
 		cmocka_unit_test(libraries_go_where_the_other_has_functions_alone),
 		cmocka_unit_test(dashes_in_front_of_the_kernel_go_where_the_other_has_none),
+		cmocka_unit_test(parameters_of_native_code_go_where_the_other_has_none),
 		cmocka_unit_test(processes_go_where_the_other_has_none),
 		cmocka_unit_test(stubs_are_one_where_the_other_does_not_tell_them_apart),
 		cmocka_unit_test(a_file_without_names_of_interpreted_methods_is_known),

@@ -460,6 +460,8 @@ static int note_match(const struct foreign_file *file, const struct foreign_matc
 	} cases[] = {
 		{ facts->loses_parameters,
 		  "has the parameters of methods: they are left out, and methods of one name are one" },
+		{ facts->loses_native_parameters,
+		  "has the parameters of functions: they are left out, and functions of one name are one" },
 		{ facts->loses_kernel_marks,
 		  "marks functions of the kernel: the marks are left out" },
 		{ facts->loses_dashes,

@@ -25,6 +25,8 @@ struct side {
 	struct strtab *kernel; /* names that it marks as the kernel's */
 	bool is_internal;      /* its Java is "java/lang/Thread.run", or "Thread.run" */
 	bool has_kernel_names_unmarked;
+	bool has_native_parameters;
+	bool has_cpp_without_parameters;
 	bool has_dashes;
 	bool has_libraries; /* in front of functions */
 	bool has_processes;
@@ -113,6 +115,35 @@ static bool is_of_stubs(const struct stack_frame *frame)
 
 	return frame->kind == FRAME_KIND_NATIVE && frame->name_len >= len &&
 	       memcmp(frame->name, FOREIGN_STUBS, len) == 0;
+}
+
+/*
+ * Of "a::f(int, char (*)()) const" how long "a::f" is: the list of parameters is the last pair of brackets, and what
+ * is behind it are qualifiers. The name's own length where there is none: "operator()", "StubRoutines (1)", and
+ * Python's "f (a.py:1)".
+ */
+static size_t without_native_parameters(const struct stack_frame *frame)
+{
+	const char *name = frame->name;
+	size_t close = frame->name_len, depth = 0;
+
+	while (close && name[close - 1] != ')')
+		close--;
+	for (size_t i = close; i < frame->name_len; i++)
+		if (!strchr(" abcdefghijklmnopqrstuvwxyz&", name[i]))
+			return frame->name_len;
+	for (size_t i = close; i > 0; i--) {
+		depth += name[i - 1] == ')';
+		if (name[i - 1] != '(' || --depth)
+			continue;
+		return i == 1 || name[i - 2] == ' ' ||
+				       (i > strlen("operator") &&
+					memcmp(name + i - 1 - strlen("operator"), "operator",
+					       strlen("operator")) == 0) ?
+			       frame->name_len :
+			       i - 1;
+	}
+	return frame->name_len;
 }
 
 /* What bcc's option -d puts between functions and the kernel's; no symbol is called so. */
@@ -223,6 +254,14 @@ static void survey_frame(struct side *side, const struct side *other, const stru
 	if (frame->kind == FRAME_KIND_NATIVE &&
 	    strtab__find(other->kernel, frame->name, frame->name_len) != STRTAB_NONE)
 		side->has_kernel_names_unmarked = true;
+	if (frame->kind == FRAME_KIND_NATIVE && !walk->is_java) {
+		bool has_list = without_native_parameters(frame) < frame->name_len;
+
+		side->has_native_parameters = side->has_native_parameters || has_list;
+		side->has_cpp_without_parameters =
+			side->has_cpp_without_parameters ||
+			(!has_list && memmem(frame->name, frame->name_len, "::", 2));
+	}
 	side->has_dashes = side->has_dashes || is_dash(walk);
 	side->has_libraries = side->has_libraries || library_len(frame);
 	side->has_clone = side->has_clone || is_clone(walk);
@@ -310,6 +349,9 @@ static void decide(struct side *side, const struct side *other)
 				       others.without;
 	side->facts.loses_kernel_marks = !strtab__count(other->kernel) &&
 					 other->has_kernel_names_unmarked;
+	side->facts.loses_native_parameters = side->has_native_parameters &&
+					      !other->has_native_parameters &&
+					      other->has_cpp_without_parameters;
 	side->facts.loses_dashes = side->has_dashes && !other->has_dashes &&
 				   profile__stack_count(other->profile);
 	side->facts.loses_libraries = side->has_libraries && !other->has_libraries &&
@@ -380,10 +422,22 @@ const struct foreign_match_side *foreign_match__side(const struct foreign_match 
 	return &match->sides[side].facts;
 }
 
+/* A frame of native code, which has no suffix. */
+static void append_native(const struct foreign_match_side *facts, const struct stack_frame *frame,
+			  struct strbuf *out)
+{
+	size_t skip = facts->loses_libraries ? library_len(frame) : 0;
+	size_t end = facts->loses_native_parameters ? without_native_parameters(frame) :
+						      frame->name_len;
+
+	strbuf_append(out, frame->name + skip, end - skip);
+}
+
 static void append_frame(const struct foreign_match_side *facts, const struct walk *walk,
 			 struct strbuf *out)
 {
 	const struct stack_frame *frame = &walk->frame;
+	bool is_native = frame->kind == FRAME_KIND_NATIVE;
 
 	if ((facts->loses_stubs && walk->is_stub) ||
 	    (facts->loses_stub_groups && is_of_stubs(frame)))
@@ -392,12 +446,11 @@ static void append_frame(const struct foreign_match_side *facts, const struct wa
 		strbuf_puts(out, FOREIGN_ROOT);
 	else if (frame->kind == FRAME_KIND_KERNEL && facts->loses_kernel_marks)
 		strbuf_append(out, frame->name, frame->name_len);
-	else if (facts->loses_libraries && !walk->is_first)
-		strbuf_append(out, frame->text + library_len(frame),
-			      frame->text_len - library_len(frame));
+	else if (is_native && !walk->is_first && !walk->is_java)
+		append_native(facts, frame, out);
 	else
 		strbuf_append(out, frame->text, frame->text_len);
-	if (walk->is_java && frame->kind == FRAME_KIND_NATIVE && !is_interpreter(frame))
+	if (walk->is_java && is_native && !is_interpreter(frame))
 		strbuf_puts(out, frame_kind_suffix(FRAME_KIND_JIT));
 }
 

@@ -26,7 +26,8 @@ struct foreign_match;
 
 /* What a file alone has, and loses in foreign_match__append(), but for the parameters. */
 struct foreign_match_side {
-	bool loses_parameters; /* of methods: diff_catalog__leave_out_parameters() */
+	bool loses_parameters;	      /* of methods: diff_catalog__leave_out_parameters() */
+	bool loses_native_parameters; /* of C++ */
 	bool loses_kernel_marks;
 	bool loses_dashes;	/* between the kernel's functions and others */
 	bool loses_libraries;	/* in front of functions: "libc.so.6`read" */
