@@ -329,20 +329,54 @@ static size_t native_len(const char *name, size_t len)
 }
 
 /*
- * A name of native code. "__GI_read" is glibc's own name for "read" (include/libc-symbols.h,
- * hidden_def): which of the two a profiler takes is its taste.
+ * How much of a name of glibc's stands in front of the function's best known one. "__GI_read", "__libc_read" and
+ * "__read" are all read() (include/libc-symbols.h, hidden_def; weak_alias() below each system call's function,
+ * strong_alias() below malloc's): which of them a profiler takes is its taste.
  */
+static size_t glibc_prefix_len(const char *name, size_t len)
+{
+	static const char *const functions[] = {
+		"accept",      "calloc", "clock_nanosleep", "close",	"connect",  "fcntl64",
+		"free",	       "fsync",	 "ioctl",	    "lseek64",	"madvise",  "malloc",
+		"memalign",    "mmap",	 "mmap64",	    "mprotect", "munmap",   "nanosleep",
+		"open",	       "open64", "openat64",	    "poll",	"pread64",  "pwrite64",
+		"read",	       "readv",	 "realloc",	    "recv",	"recvfrom", "recvmsg",
+		"sched_yield", "send",	 "sendmsg",	    "sendto",	"write",    "writev",
+	};
+	static const char *const prefixes[] = { "__libc_", "__" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		size_t skip = strlen(prefixes[i]);
+
+		if (len <= skip || memcmp(name, prefixes[i], skip) != 0)
+			continue;
+		for (size_t j = 0; j < ARRAY_SIZE(functions); j++)
+			if (len - skip == strlen(functions[j]) &&
+			    memcmp(name + skip, functions[j], len - skip) == 0)
+				return skip;
+	}
+	return 0;
+}
+
+/* A name of native code or of the kernel. */
+static void append_symbol(const char *name, size_t len, struct strbuf *out)
+{
+	size_t known = native_len(name, len);
+
+	strbuf_append(out, name, known ? known : len);
+}
+
 static void append_native(const char *name, size_t len, struct strbuf *out)
 {
 	static const char hidden[] = "__GI_";
-	size_t skip = strlen(hidden), known;
+	size_t skip = strlen(hidden);
 
 	if (len > skip && memcmp(name, hidden, skip) == 0) {
 		name += skip;
 		len -= skip;
 	}
-	known = native_len(name, len);
-	strbuf_append(out, name, known ? known : len);
+	skip = glibc_prefix_len(name, native_len(name, len));
+	append_symbol(name + skip, len - skip, out);
 }
 
 /* "0x7f0012345678", also in brackets. */
@@ -534,7 +568,7 @@ static void append_frame(const struct stack_frame *frame, char place, struct str
 					out, kind);
 		break;
 	case FRAME_KIND_KERNEL:
-		append_native(frame->name, frame->name_len, out);
+		append_symbol(frame->name, frame->name_len, out);
 		break;
 	default:
 		append_marked(frame->name, frame->name_len, out, kind);
