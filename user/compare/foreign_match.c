@@ -22,6 +22,7 @@
 struct side {
 	const struct profile *profile;
 	struct diff_spelling *spelling;
+	uint32_t learned;      /* of its texts, so many */
 	struct strtab *kernel; /* names that it marks as the kernel's */
 	bool is_internal;      /* its Java is "java/lang/Thread.run", or "Thread.run" */
 	bool has_kernel_names_unmarked;
@@ -51,6 +52,7 @@ struct walk {
 	const struct side *side;
 	struct diff_spelling_walk at;
 	struct stack_frame frame;
+	uint32_t id;   /* of the frame's text, in order of first sight */
 	bool is_first; /* the frame is a process */
 	bool is_second;
 	bool is_java; /* as far as that is known yet, or interpreted */
@@ -192,12 +194,11 @@ static bool is_java(const struct walk *walk)
 static int walk_next(struct walk *walk)
 {
 	struct stack_frame before = walk->frame;
-	uint32_t id;
-	int err = diff_spelling__next(walk->side->spelling, &walk->at, &id);
+	int err = diff_spelling__next(walk->side->spelling, &walk->at, &walk->id);
 
 	if (err <= 0)
 		return err;
-	diff_spelling__frame(walk->side->spelling, id, &walk->frame);
+	diff_spelling__frame(walk->side->spelling, walk->id, &walk->frame);
 	walk->is_second = walk->is_first;
 	walk->is_first = !walk->has_begun;
 	walk->is_stub = (walk->is_java || walk->is_stub || is_of_stubs(&before)) &&
@@ -218,6 +219,9 @@ static int learn_frame(struct foreign_match *match, struct side *side, const str
 	/* async-profiler's classes without packages */
 	if (walk->is_second && frame_is(frame, "Thread.run"))
 		side->is_internal = true;
+	if (walk->id < side->learned)
+		return 0;
+	side->learned = walk->id + 1;
 	if (frame->kind == FRAME_KIND_KERNEL)
 		return strtab__intern(side->kernel, frame->name, frame->name_len, &id);
 	if (is_marked_java(frame))
