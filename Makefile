@@ -36,7 +36,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wfo
 CFLAGS   ?= $(if $(filter 1,$(DEV)),-O1 -g1,-O2 -g)
 LDFLAGS  ?=
 override CFLAGS += -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -fno-omit-frame-pointer \
-	    -fstack-protector-strong $(WARNINGS) -I. -I$(BUILD)
+	    -fstack-protector-strong $(WARNINGS) -I. -I$(BUILD) $(if $(filter 1,$(DEV)),-Ibuild)
 LDLIBS   := -lbpf -lelf -ljansson -lz -lzstd -lxxhash -llzma -l:libiberty.a -lseccomp -lZydis -lm
 # The terminal of jbpf top: not for jbpfd, which is linked with the same library.
 LDLIBS   += -Wl,--as-needed -lncursesw -ltinfo -Wl,--no-as-needed
@@ -72,7 +72,9 @@ PROGRAMS := $(BUILD)/bin/jbpfd $(BUILD)/bin/jbpf
 LINKS    := diff dump maps push record status store top web
 LINK_BINS := $(LINKS:%=$(BUILD)/bin/jbpf-%)
 
-SKEL       := $(patsubst %,$(BUILD)/bpf/%.skel.h,jbpf offcpu sched alloc)
+# What runs in the kernel has no sanitizers: it is the same for DEV=1.
+BPF_BUILD  := $(if $(filter 1,$(DEV)),build,$(BUILD))
+SKEL       := $(patsubst %,$(BPF_BUILD)/bpf/%.skel.h,jbpf offcpu sched alloc)
 TEST_SRC   := $(sort $(wildcard tests/unit/test_*.c))
 TEST_BIN   := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 BENCH_BPF  := $(sort $(wildcard tests/bench/*.bpf.c))
@@ -114,14 +116,14 @@ MAKEFLAGS += -r
 all: $(PROGRAMS) $(LINK_BINS)
 
 # ---- BPF ------------------------------------------------------------------------------------
-$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
+$(BPF_BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
 	$(call msg,BPF,$<)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@.full
 	$(Q)$(BPFTOOL) gen object $@ $@.full
 
 # bpftool writes to stdout even when it fails, hence the temporary name.
-$(SKEL): $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
+$(SKEL): $(BPF_BUILD)/bpf/%.skel.h: $(BPF_BUILD)/bpf/%.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
 
@@ -235,8 +237,14 @@ test-programs: e2e-programs bench-programs $(TEST_BIN)
 .PHONY: bench-programs
 bench-programs: $(BENCH_BIN)
 
+# What sanitizers make so dear that they take a part of it (tests/unit/sweep.h), or nothing: long simulations of what
+# other tests run under them.
+SWEEPS     := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(shell grep -l 'sweep\.h"' $(TEST_SRC)))
+LONG_TESTS := $(patsubst %,$(BUILD)/tests/test_diff_%,quiet short hosts)
+LEFT_OUT   := $(if $(filter 1,$(DEV)),$(if $(filter all,$(JBPF_TEST_SWEEPS)),,$(LONG_TESTS)))
+
 # TESTS='test_account test_parser*': these only.
-CHECK_BIN := $(if $(TESTS),$(filter $(subst *,%,$(TESTS:%=$(BUILD)/tests/%)),$(TEST_BIN)),$(TEST_BIN))
+CHECK_BIN := $(if $(TESTS),$(filter $(subst *,%,$(TESTS:%=$(BUILD)/tests/%)),$(TEST_BIN)),$(filter-out $(LEFT_OUT),$(TEST_BIN)))
 
 .PHONY: check-programs
 check-programs: $(CHECK_BIN)
@@ -249,6 +257,10 @@ e2e-programs: all $(AID_BIN) $(TOOL_BIN) $(LIVE_BIN) $(SOAK_LIB) $(FAIL_LIB) $(F
 check: $(CHECK_BIN)
 	$(Q)[ -n "$(CHECK_BIN)" ] || { echo "no test is called '$(TESTS)': see tests/unit" >&2; exit 2; }
 	$(Q)scripts/run-unit-tests $(CHECK_BIN)
+
+.PHONY: check-as-released
+check-as-released: $(SWEEPS) $(LONG_TESTS)
+	$(Q)scripts/run-unit-tests $^
 
 # Planted bugs, each of which the gate must catch: MUTANTS='...' for some of them.
 .PHONY: check-mutants

@@ -25,7 +25,7 @@ import time
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 MODES = ["memory", "EIO", "ENOSPC", "short"]
-FAST_POINTS = 25  # of a case that copies a store, and mode
+FAST_POINTS = 12  # of a case that copies a store, and mode
 MEMORY_BYTES = 2 << 30  # many times what the sweep writes
 JOBS = 2
 TIMEOUT_S = 120
