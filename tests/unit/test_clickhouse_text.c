@@ -118,6 +118,8 @@ static void errors_of_old_and_new_servers_have_a_number_and_words(void **state)
 		  "Wrong password for user a", 193 },
 		{ "Code: 516. DB::Exception: a: Authentication failed (version 24.1)\n",
 		  "a: Authentication failed", 516 },
+		{ "Code: 279, e.displayText() = DB::NetException: All tries failed. Log: \n\nCode: 209",
+		  "All tries failed. Log: ", 279 },
 		{ "not found\nat all", "not found", 0 },
 		{ "Code: x", "Code: x", 0 },
 		{ "Code: 60, red \033[31m\x7f\tx", "Code: 60, red ?[31m??x", 60 },

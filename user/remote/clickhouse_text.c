@@ -142,13 +142,16 @@ uint32_t clickhouse_error_code(const char *text)
 	return (uint32_t)code;
 }
 
+#define EXCEPTION "Exception: "
+
 void clickhouse_error_words(const char *text, char *out, size_t out_len)
 {
 	static const char *const ends[] = { ", e.what()", ", Stack trace", " (version " };
-	const char *begin = strstr(text, "DB::Exception: ");
+	const char *begin = strstr(text, "DB::"); /* DB::Exception, DB::NetException, ... */
 	size_t len;
 
-	begin = begin ? begin + strlen("DB::Exception: ") : text;
+	begin = begin ? strstr(begin, EXCEPTION) : NULL;
+	begin = begin ? begin + strlen(EXCEPTION) : text;
 	len = strlen(begin);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		const char *end = strstr(begin, ends[i]);
