@@ -12,13 +12,17 @@
 #include "user/remote/clickhouse_schema.h"
 #include "user/util/cleanup.h"
 
+static const struct clickhouse_layout old_server = { .database = "d" };
+static const struct clickhouse_layout new_server = { .is_modern = true, .database = "d" };
+static const struct clickhouse_layout cluster = { .cluster = "fleet", .database = "d" };
+
 static void old_servers_get_no_word_that_they_do_not_know(void **state)
 {
 	(void)state;
 	for (int table = 0; table < CLICKHOUSE_TABLE_CNT; table++) {
 		__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
 
-		clickhouse_schema_create(&sql, (enum clickhouse_table)table, false);
+		clickhouse_schema_create(&sql, (enum clickhouse_table)table, &old_server);
 		assert_int_equal(strbuf_error(&sql), 0);
 		assert_non_null(strstr(sql.data, "ENGINE = ReplacingMergeTree"));
 		assert_null(strstr(sql.data, "CODEC"));
@@ -32,7 +36,7 @@ static void new_servers_compress_better_and_forget(void **state)
 	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
 
 	(void)state;
-	clickhouse_schema_create(&sql, CLICKHOUSE_TABLE_SAMPLES, true);
+	clickhouse_schema_create(&sql, CLICKHOUSE_TABLE_SAMPLES, &new_server);
 	assert_non_null(strstr(sql.data, "CODEC(ZSTD(1))"));
 	assert_non_null(strstr(sql.data, "TTL ts + INTERVAL 30 DAY"));
 }
@@ -42,8 +46,8 @@ static void the_view_has_attributes_only_where_maps_are_known(void **state)
 	__cleanup_strbuf struct strbuf old = STRBUF_INIT, modern = STRBUF_INIT;
 
 	(void)state;
-	clickhouse_schema_create_view(&old, false);
-	clickhouse_schema_create_view(&modern, true);
+	clickhouse_schema_create_view(&old, &old_server);
+	clickhouse_schema_create_view(&modern, &new_server);
 	assert_int_equal(strbuf_error(&old) | strbuf_error(&modern), 0);
 	assert_null(strstr(old.data, "map("));
 	assert_null(strstr(old.data, "DateTime64"));
@@ -51,6 +55,42 @@ static void the_view_has_attributes_only_where_maps_are_known(void **state)
 	assert_non_null(strstr(modern.data, ") AS ProfileAttributes"));
 	assert_non_null(strstr(modern.data, " AS SampleAttributes"));
 	assert_non_null(strstr(modern.data, "toDateTime64(ts, 9) AS Timestamp"));
+}
+
+static void a_cluster_has_tables_over_its_tables(void **state)
+{
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+
+	(void)state;
+	clickhouse_schema_create(&sql, CLICKHOUSE_TABLE_STACKS, &cluster);
+	assert_non_null(strstr(sql.data, " jbpf_stacks_local ON CLUSTER 'fleet' ("));
+	assert_non_null(strstr(sql.data,
+			       "ENGINE = ReplicatedReplacingMergeTree("
+			       "'/clickhouse/tables/fleet/{shard}/d/jbpf_stacks', '{replica}', "
+			       "seen) PARTITION BY"));
+	strbuf_clear(&sql);
+	clickhouse_schema_create_distributed(&sql, CLICKHOUSE_TABLE_STACKS, &cluster);
+	assert_string_equal(sql.data, "CREATE TABLE IF NOT EXISTS jbpf_stacks ON CLUSTER 'fleet' "
+				      "AS d.jbpf_stacks_local ENGINE = Distributed('fleet', 'd', "
+				      "'jbpf_stacks_local', cityHash64(service))");
+	strbuf_clear(&sql);
+	clickhouse_schema_create_view(&sql, &cluster);
+	assert_non_null(strstr(sql.data, "otel_profiles ON CLUSTER 'fleet' AS SELECT"));
+	assert_non_null(strstr(sql.data, "FROM d.jbpf_samples FINAL"));
+}
+
+/* All servers have the same one: whoever is asked knows the version. */
+static void the_version_is_on_all_servers_of_a_cluster(void **state)
+{
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT, distributed = STRBUF_INIT;
+
+	(void)state;
+	clickhouse_schema_create(&sql, CLICKHOUSE_TABLE_SCHEMA, &cluster);
+	assert_non_null(strstr(
+		sql.data, "('/clickhouse/tables/fleet/all/d/jbpf_schema', '{shard}-{replica}')"));
+	clickhouse_schema_create_distributed(&distributed, CLICKHOUSE_TABLE_SCHEMA, &cluster);
+	clickhouse_schema_create_distributed(&distributed, CLICKHOUSE_TABLE_STACKS, &old_server);
+	assert_int_equal(distributed.len, 0);
 }
 
 static void servers_are_told_apart_by_major_and_minor(void **state)
@@ -69,6 +109,8 @@ int main(void)
 		cmocka_unit_test(old_servers_get_no_word_that_they_do_not_know),
 		cmocka_unit_test(new_servers_compress_better_and_forget),
 		cmocka_unit_test(the_view_has_attributes_only_where_maps_are_known),
+		cmocka_unit_test(a_cluster_has_tables_over_its_tables),
+		cmocka_unit_test(the_version_is_on_all_servers_of_a_cluster),
 		cmocka_unit_test(servers_are_told_apart_by_major_and_minor),
 	};
 

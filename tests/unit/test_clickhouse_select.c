@@ -85,7 +85,13 @@ static void samples_are_those_of_the_services_and_streams(void **state)
 	strbuf_clear(&sql);
 	clickhouse_select_stacks(&select, &sql);
 	assert_has(&sql, "WHERE service IN ('a','b') AND (service, hash) IN (SELECT ");
+	assert_has(&sql, "FROM jbpf_samples WHERE");
 	assert_has(&sql, "stream IN (1,2))");
+	strbuf_clear(&sql);
+	select.cluster_database = "d";
+	clickhouse_select_stacks(&select, &sql);
+	assert_has(&sql, "FROM jbpf_stacks WHERE");
+	assert_has(&sql, "(SELECT service, hash FROM d.jbpf_samples_local WHERE");
 	strbuf_clear(&sql);
 	select.first_unix_s = 1700000040;
 	select.last_unix_s = 1700000100;

@@ -47,11 +47,14 @@ static void files_are_named_in_settings(void **state)
 	char why[300];
 
 	(void)state;
-	assert_int_equal(remote_url_parse("clickhouse://h/d?password_file=/etc/a b&ca_file=/ca.pem",
-					  &url, why, sizeof(why)),
-			 0);
+	assert_int_equal(
+		remote_url_parse(
+			"clickhouse://h/d?password_file=/etc/a b&ca_file=/ca.pem&cluster=fleet-1",
+			&url, why, sizeof(why)),
+		0);
 	assert_string_equal(url.password_file, "/etc/a b");
 	assert_string_equal(url.ca_file, "/ca.pem");
+	assert_string_equal(url.cluster, "fleet-1");
 }
 
 static void what_is_no_url_is_refused_with_the_reason(void **state)
@@ -72,6 +75,9 @@ static void what_is_no_url_is_refused_with_the_reason(void **state)
 		{ "clickhouse://h/d?tls=maybe", "tls is verify or off" },
 		{ "clickhouse://h/d?x=1", "the settings behind" },
 		{ "clickhouse://h/d?ca_file=", "the name of a file" },
+		{ "clickhouse://h/d?cluster=", "a cluster's name" },
+		{ "clickhouse://h/d?cluster=a'b", "a cluster's name" },
+		{ "clickhouse://h/d?cluster=a/b", "a cluster's name" },
 		{ "clickhouse://h\n/d", "names no host" },
 	};
 

@@ -235,31 +235,43 @@ static void tell_tables(const struct clickhouse *server, uint64_t version)
 		       clickhouse__name(server));
 }
 
+static void tell_failure(const struct clickhouse *server)
+{
+	const struct remote_failure *failure = clickhouse__failure(server);
+	bool is_away = clickhouse__cluster(server) && failure->fault == REMOTE_FAULT_PASSING;
+
+	pr_err("%s%s\n", failure->words,
+	       is_away ? "; run it again when all servers of the cluster are there" : "");
+}
+
 static int check_tables(void *state)
 {
 	struct push_clickhouse *push = state;
-	uint64_t version = 0;
-	int err = clickhouse_schema_check(push->server, &version);
+	struct clickhouse_tables tables;
+	int err = clickhouse_schema_check(push->server, &tables);
 
 	if (err == -EPROTONOSUPPORT)
-		tell_tables(push->server, version);
+		tell_tables(push->server, tables.version);
 	return err;
 }
 
 static int init_tables(void *state)
 {
 	struct push_clickhouse *push = state;
-	uint64_t version = 0;
+	struct clickhouse_tables tables;
 	int err = clickhouse_schema_init(push->server);
 
 	if (err == -EEXIST) {
-		err = clickhouse_schema_check(push->server, &version);
+		err = clickhouse_schema_check(push->server, &tables);
 		if (err)
-			tell_tables(push->server, version);
+			tell_tables(push->server, tables.version);
 		return err;
 	}
-	if (err)
-		pr_err("%s\n", clickhouse__failure(push->server)->words);
+	if (err == -EADDRINUSE)
+		pr_err("%s has tables of a single server, which no cluster can take over: use another database\n",
+		       clickhouse__name(push->server));
+	else if (err)
+		tell_failure(push->server);
 	else
 		printf("the tables of %s are there\n", clickhouse__name(push->server));
 	return err;

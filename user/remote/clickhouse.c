@@ -16,6 +16,11 @@
 
 #define CREDENTIAL_NAME "clickhouse-password"
 
+/* A Distributed table says 0 when it has written rows to its own disk, for later, unless it is told not to. */
+#define INSERT_SETTINGS "&insert_distributed_sync=1"
+/* ON CLUSTER waits for all servers, by itself longer than HTTP_STALL_TIMEOUT_MS: then nobody says who is missing. */
+#define CLUSTER_SETTINGS "&distributed_ddl_task_timeout=60"
+
 /*
  * A number stands in front of each row: what processes call themselves ("Code: 60, ...") begins none, so that
  * it cannot be taken for the server's message.
@@ -26,24 +31,40 @@
 
 /* Numbers of ClickHouse's errors: dbms/src/Common/ErrorCodes.cpp. */
 enum {
+	CODE_CUT_SHORT = 32,
 	CODE_NO_SUCH_COLUMN = 16,
 	CODE_UNKNOWN_IDENTIFIER = 47,
 	CODE_UNKNOWN_TABLE = 60,
 	CODE_UNKNOWN_DATABASE = 81,
 	CODE_TIMEOUT = 159,
 	CODE_TOO_SLOW = 160,
+	CODE_NO_CLUSTER = 170,
 	CODE_READONLY = 164,
 	CODE_UNKNOWN_USER = 192,
 	CODE_WRONG_PASSWORD = 193,
 	CODE_REQUIRED_PASSWORD = 194,
 	CODE_ADDRESS_NOT_ALLOWED = 195,
+	CODE_DNS = 198,
 	CODE_QUOTA = 201,
 	CODE_TOO_MANY_QUERIES = 202,
+	CODE_NO_FREE_CONNECTION = 203,
+	CODE_SOCKET_TIMEOUT = 209,
+	CODE_NETWORK = 210,
+	CODE_NO_ZOOKEEPER = 225,
 	CODE_MEMORY_LIMIT = 241,
+	CODE_TABLE_IS_READ_ONLY = 242,
 	CODE_TOO_MANY_PARTS = 252,
+	CODE_NO_ACTIVE_REPLICAS = 254,
+	CODE_SHARD_IS_AWAY = 279,
+	CODE_TOO_FEW_REPLICAS = 285,
+	CODE_QUORUM_BEFORE = 286,
+	CODE_NOT_IN_QUORUM = 289,
 	CODE_DATABASE_DENIED = 291,
+	CODE_INSERT_UNKNOWN = 319,
+	CODE_REPLICAS_STALE = 369,
 	CODE_NOT_ENOUGH_PRIVILEGES = 497,
 	CODE_AUTHENTICATION_FAILED = 516,
+	CODE_KEEPER = 999,
 };
 
 struct clickhouse {
@@ -128,6 +149,16 @@ const char *clickhouse__name(const struct clickhouse *server)
 	return strbuf_str(&server->name);
 }
 
+const char *clickhouse__database(const struct clickhouse *server)
+{
+	return server->url.database;
+}
+
+const char *clickhouse__cluster(const struct clickhouse *server)
+{
+	return server->url.cluster;
+}
+
 const struct remote_failure *clickhouse__failure(const struct clickhouse *server)
 {
 	return &server->failure;
@@ -146,13 +177,43 @@ static bool is_missing(uint32_t code)
 	       code == CODE_NO_SUCH_COLUMN || code == CODE_UNKNOWN_IDENTIFIER;
 }
 
+/* A server behind the one that answers, or their ZooKeeper: rows are not to blame, and may be there. */
+static bool is_of_cluster(uint32_t code)
+{
+	static const uint32_t codes[] = {
+		CODE_CUT_SHORT,
+		CODE_DNS,
+		CODE_NO_FREE_CONNECTION,
+		CODE_SOCKET_TIMEOUT,
+		CODE_NETWORK,
+		CODE_NO_ZOOKEEPER,
+		CODE_TABLE_IS_READ_ONLY,
+		CODE_NO_ACTIVE_REPLICAS,
+		CODE_SHARD_IS_AWAY,
+		CODE_TOO_FEW_REPLICAS,
+		CODE_QUORUM_BEFORE,
+		CODE_NOT_IN_QUORUM,
+		CODE_INSERT_UNKNOWN,
+		CODE_REPLICAS_STALE,
+		CODE_KEEPER,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		if (code == codes[i])
+			return true;
+	return false;
+}
+
 /* REMOTE_FAULT_NONE: the number does not say. */
 static enum remote_fault fault_of_code(uint32_t code)
 {
 	if (is_missing(code))
 		return REMOTE_FAULT_PERSON;
+	if (is_of_cluster(code))
+		return REMOTE_FAULT_PASSING;
 	switch (code) {
 	case CODE_READONLY:
+	case CODE_NO_CLUSTER:
 	case CODE_UNKNOWN_USER:
 	case CODE_WRONG_PASSWORD:
 	case CODE_REQUIRED_PASSWORD:
@@ -185,8 +246,13 @@ static enum remote_fault fault_of_status(long status)
 /* What a person can do about it. */
 static const char *advice(enum remote_fault fault, uint32_t code)
 {
+	if (is_of_cluster(code))
+		return "; a server of its cluster or their ZooKeeper is away: see system.clusters and "
+		       "system.replicas there";
 	if (fault != REMOTE_FAULT_PERSON)
 		return "";
+	if (code == CODE_NO_CLUSTER)
+		return "; see cluster= and remote_servers in the configuration of its servers";
 	return is_missing(code) ?
 		       "; see the database's name, and make its tables with jbpf push --init" :
 		       "; see user, password_file and the rights of that user";
@@ -197,7 +263,7 @@ static int fail_said(struct clickhouse *server, long status, const char *text)
 {
 	struct remote_failure *failure = &server->failure;
 	uint32_t code = clickhouse_error_code(text);
-	char said[320];
+	char said[272];
 
 	clickhouse_error_words(text, said, sizeof(said));
 	failure->fault = fault_of_code(code);
@@ -348,10 +414,13 @@ int clickhouse__query(struct clickhouse *server, const char *sql, size_t field_c
 
 int clickhouse__command(struct clickhouse *server, const char *sql)
 {
-	struct http_request request = { .url = server->base.data,
-					.body = sql,
-					.body_len = strlen(sql) };
+	__cleanup_strbuf struct strbuf url = STRBUF_INIT;
+	struct http_request request = { .body = sql, .body_len = strlen(sql) };
 
+	strbuf_printf(&url, "%s%s", server->base.data, server->url.cluster ? CLUSTER_SETTINGS : "");
+	if (strbuf_error(&url))
+		return fail_here(server, -ENOMEM);
+	request.url = url.data;
 	return post(server, &request, NULL);
 }
 
@@ -361,7 +430,7 @@ int clickhouse__insert(struct clickhouse *server, const char *into, const void *
 	struct http_request request = { 0 };
 
 	strbuf_add(&url, &server->base);
-	strbuf_puts(&url, "&query=");
+	strbuf_puts(&url, INSERT_SETTINGS "&query=");
 	strbuf_printf(&query, "INSERT INTO %s FORMAT RowBinary", into);
 	strbuf_put_encoded(&url, strbuf_str(&query), "_.-");
 	strbuf_clear(&server->zipped);

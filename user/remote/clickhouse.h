@@ -29,6 +29,9 @@ void clickhouse__free(struct clickhouse *server); /* NULL is fine */
 
 /* "user@host:port/database", for messages; valid as long as the server. */
 const char *clickhouse__name(const struct clickhouse *server);
+/* Of its URL; valid as long as the server. Nothing in them is to be escaped in SQL. */
+const char *clickhouse__database(const struct clickhouse *server);
+const char *clickhouse__cluster(const struct clickhouse *server); /* NULL = none is given */
 
 /*
  * Rows of a query that begins with "SELECT " and has no FORMAT, `field_cnt` (at most CLICKHOUSE_FIELDS_MAX)
@@ -38,11 +41,11 @@ const char *clickhouse__name(const struct clickhouse *server);
 __must_check int clickhouse__query(struct clickhouse *server, const char *sql, size_t field_cnt,
 				   int (*row)(void *ctx, const struct clickhouse_field *fields),
 				   void *ctx);
-/* A statement without rows. 0, -EIO or -ENOMEM. */
+/* A statement without rows; what it says of a cluster's servers is waited for. 0, -EIO or -ENOMEM. */
 __must_check int clickhouse__command(struct clickhouse *server, const char *sql);
 /*
  * INSERT with its data: `into` is "jbpf_samples (service, ...)", the bytes are RowBinary; they travel
- * compressed. 0: the server has them; -EIO or -ENOMEM: it may have them or not.
+ * compressed. 0: the server has them, of a Distributed table a server of each shard; -EIO or -ENOMEM: it may have them or not.
  */
 __must_check int clickhouse__insert(struct clickhouse *server, const char *into, const void *bytes,
 				    size_t len);

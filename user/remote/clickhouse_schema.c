@@ -15,61 +15,136 @@
 
 #define TTL_DAYS " TTL ts + INTERVAL 30 DAY"
 
-static void create_samples(struct strbuf *out, bool is_modern)
-{
-	const char *codec = is_modern ? " CODEC(ZSTD(1))" : "";
+#define LOCAL "_local" /* behind the name of a table with rows, of a cluster */
 
-	strbuf_printf(
-		out,
-		"CREATE TABLE IF NOT EXISTS jbpf_samples (service %s%s, event UInt32%s, ts DateTime%s, "
-		"hash UInt64%s, stream UInt64%s, n UInt64%s) ENGINE = ReplacingMergeTree "
-		"PARTITION BY toDate(ts) "
-		"ORDER BY (service, event, toStartOfHour(ts), hash, stream, ts)%s",
-		is_modern ? "LowCardinality(String)" : "String", codec, codec, codec, codec, codec,
-		codec, is_modern ? TTL_DAYS : "");
+static const char *const names[CLICKHOUSE_TABLE_CNT] = {
+	[CLICKHOUSE_TABLE_SCHEMA] = "jbpf_schema",
+	[CLICKHOUSE_TABLE_STACKS] = "jbpf_stacks",
+	[CLICKHOUSE_TABLE_SAMPLES] = "jbpf_samples",
+	[CLICKHOUSE_TABLE_WINDOWS] = "jbpf_windows",
+};
+
+static void put_on_cluster(struct strbuf *out, const struct clickhouse_layout *layout)
+{
+	if (layout->cluster)
+		strbuf_printf(out, " ON CLUSTER '%s'", layout->cluster);
 }
 
-static void create_stacks(struct strbuf *out, bool is_modern)
+/* jbpf_schema is small and on each server: it needs none over it. */
+static bool has_distributed(enum clickhouse_table table, const struct clickhouse_layout *layout)
 {
-	strbuf_printf(
-		out,
-		"CREATE TABLE IF NOT EXISTS jbpf_stacks (service %s, hash UInt64, check UInt64, "
-		"seen Date, stack String%s) ENGINE = ReplacingMergeTree(seen) "
-		"PARTITION BY toYYYYMM(seen) PRIMARY KEY service ORDER BY (service, stack)%s",
-		is_modern ? "LowCardinality(String)" : "String", is_modern ? " CODEC(ZSTD(3))" : "",
-		/* A stack is told once a month: it outlives the samples of the month's last day. */
-		is_modern ? " TTL seen + INTERVAL 62 DAY" : "");
+	return layout->cluster && table != CLICKHOUSE_TABLE_SCHEMA;
 }
 
-static void create_windows(struct strbuf *out, bool is_modern)
+static void begin_table(struct strbuf *out, enum clickhouse_table table,
+			const struct clickhouse_layout *layout)
 {
-	strbuf_puts(out, "CREATE TABLE IF NOT EXISTS jbpf_windows (");
-	window_row_column_types(out, is_modern ? "LowCardinality(String)" : "String");
+	strbuf_printf(out, "CREATE TABLE IF NOT EXISTS %s%s", names[table],
+		      has_distributed(table, layout) ? LOCAL : "");
+	put_on_cluster(out, layout);
+	strbuf_puts(out, " (");
+}
+
+/*
+ * `version`: the column that says which of equal rows stays; NULL = any. {shard} and {replica} are the servers' macros;
+ * 18.16 has none for the database. Replicas of one path have the same rows: jbpf_schema's has no shard.
+ */
+static void put_engine(struct strbuf *out, enum clickhouse_table table,
+		       const struct clickhouse_layout *layout, const char *version)
+{
+	bool is_on_shards = has_distributed(table, layout);
+
+	if (!layout->cluster) {
+		strbuf_printf(out, ") ENGINE = ReplacingMergeTree%s%s%s", version ? "(" : "",
+			      version ? version : "", version ? ")" : "");
+		return;
+	}
 	strbuf_printf(out,
-		      ") ENGINE = ReplacingMergeTree PARTITION BY toDate(ts) "
-		      "ORDER BY (service, stream, ts)%s",
-		      is_modern ? TTL_DAYS : "");
+		      ") ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/%s/%s/%s/%s', "
+		      "'%s{replica}'%s%s)",
+		      layout->cluster, is_on_shards ? "{shard}" : "all", layout->database,
+		      names[table], is_on_shards ? "" : "{shard}-", version ? ", " : "",
+		      version ? version : "");
 }
 
-void clickhouse_schema_create(struct strbuf *out, enum clickhouse_table table, bool is_modern)
+static void create_samples(struct strbuf *out, const struct clickhouse_layout *layout)
+{
+	const char *codec = layout->is_modern ? " CODEC(ZSTD(1))" : "";
+
+	begin_table(out, CLICKHOUSE_TABLE_SAMPLES, layout);
+	strbuf_printf(
+		out,
+		"service %s%s, event UInt32%s, ts DateTime%s, hash UInt64%s, stream UInt64%s, "
+		"n UInt64%s",
+		layout->is_modern ? "LowCardinality(String)" : "String", codec, codec, codec, codec,
+		codec, codec);
+	put_engine(out, CLICKHOUSE_TABLE_SAMPLES, layout, NULL);
+	strbuf_printf(out,
+		      " PARTITION BY toDate(ts) "
+		      "ORDER BY (service, event, toStartOfHour(ts), hash, stream, ts)%s",
+		      layout->is_modern ? TTL_DAYS : "");
+}
+
+static void create_stacks(struct strbuf *out, const struct clickhouse_layout *layout)
+{
+	begin_table(out, CLICKHOUSE_TABLE_STACKS, layout);
+	strbuf_printf(out, "service %s, hash UInt64, check UInt64, seen Date, stack String%s",
+		      layout->is_modern ? "LowCardinality(String)" : "String",
+		      layout->is_modern ? " CODEC(ZSTD(3))" : "");
+	put_engine(out, CLICKHOUSE_TABLE_STACKS, layout, "seen");
+	strbuf_printf(
+		out, " PARTITION BY toYYYYMM(seen) PRIMARY KEY service ORDER BY (service, stack)%s",
+		/* A stack is told once a month: it outlives the samples of the month's last day. */
+		layout->is_modern ? " TTL seen + INTERVAL 62 DAY" : "");
+}
+
+static void create_windows(struct strbuf *out, const struct clickhouse_layout *layout)
+{
+	begin_table(out, CLICKHOUSE_TABLE_WINDOWS, layout);
+	window_row_column_types(out, layout->is_modern ? "LowCardinality(String)" : "String");
+	put_engine(out, CLICKHOUSE_TABLE_WINDOWS, layout, NULL);
+	strbuf_printf(out, " PARTITION BY toDate(ts) ORDER BY (service, stream, ts)%s",
+		      layout->is_modern ? TTL_DAYS : "");
+}
+
+void clickhouse_schema_create(struct strbuf *out, enum clickhouse_table table,
+			      const struct clickhouse_layout *layout)
 {
 	switch (table) {
 	case CLICKHOUSE_TABLE_SCHEMA:
-		strbuf_puts(out, "CREATE TABLE IF NOT EXISTS jbpf_schema (version UInt64) "
-				 "ENGINE = ReplacingMergeTree ORDER BY version");
+		begin_table(out, table, layout);
+		strbuf_puts(out, "version UInt64");
+		put_engine(out, table, layout, NULL);
+		strbuf_puts(out, " ORDER BY version");
 		break;
 	case CLICKHOUSE_TABLE_STACKS:
-		create_stacks(out, is_modern);
+		create_stacks(out, layout);
 		break;
 	case CLICKHOUSE_TABLE_SAMPLES:
-		create_samples(out, is_modern);
+		create_samples(out, layout);
 		break;
 	case CLICKHOUSE_TABLE_WINDOWS:
-		create_windows(out, is_modern);
+		create_windows(out, layout);
 		break;
 	default:
 		strbuf_fail(out, -EINVAL);
 	}
+}
+
+/* Its servers look for a table without database in another one: distributed DDL has none of its own. */
+void clickhouse_schema_create_distributed(struct strbuf *out, enum clickhouse_table table,
+					  const struct clickhouse_layout *layout)
+{
+	const char *name = names[table], *database = layout->database;
+
+	if (!has_distributed(table, layout))
+		return;
+	strbuf_printf(out, "CREATE TABLE IF NOT EXISTS %s", name);
+	put_on_cluster(out, layout);
+	strbuf_printf(out,
+		      " AS %s.%s" LOCAL " ENGINE = Distributed('%s', '%s', '%s" LOCAL "', "
+		      "cityHash64(service))",
+		      database, name, layout->cluster, database, name);
 }
 
 /* "['cpu', ...][event + 1] AS Type, ['nanoseconds', ...][event + 1] AS Unit, " */
@@ -100,9 +175,11 @@ static void put_attributes(struct strbuf *out, bool is_modern)
  * A minute without its row of windows is not complete, hence INNER. Not ANY: of newer servers that takes a row of
  * the right side once; there is one per key anyway.
  */
-static void put_view_rows(struct strbuf *out)
+static void put_view_rows(struct strbuf *out, const struct clickhouse_layout *layout)
 {
-	strbuf_puts(
+	const char *database = layout->cluster ? layout->database : "", *dot = *database ? "." : "";
+
+	strbuf_printf(
 		out,
 		"FROM (SELECT service, event, ts, hash, stream, n, host, namespace, pod, container, "
 		"image, pid, comm, "
@@ -110,25 +187,27 @@ static void put_view_rows(struct strbuf *out)
 		"if(period > 0, period, if(frequency_hz > 0, intDiv(1000000000, frequency_hz), 0)) "
 		"AS step "
 		"FROM (SELECT service, event, ts, hash, stream, n, stack FROM "
-		"(SELECT service, event, ts, hash, stream, n FROM jbpf_samples FINAL) AS samples "
-		"ALL INNER JOIN (SELECT service, hash, any(stack) AS stack FROM jbpf_stacks "
+		"(SELECT service, event, ts, hash, stream, n FROM %s%sjbpf_samples FINAL) AS samples "
+		"ALL INNER JOIN (SELECT service, hash, any(stack) AS stack FROM %s%sjbpf_stacks "
 		"GROUP BY service, hash) AS stacks USING (service, hash)) AS named "
 		"ALL INNER JOIN (SELECT service, stream, ts, host, namespace, pod, container, image, "
-		"pid, comm, period, frequency_hz FROM jbpf_windows FINAL) AS windows "
-		"USING (service, stream, ts)) AS rows");
+		"pid, comm, period, frequency_hz FROM %s%sjbpf_windows FINAL) AS windows "
+		"USING (service, stream, ts)) AS rows",
+		database, dot, database, dot, database, dot);
 }
 
-void clickhouse_schema_create_view(struct strbuf *out, bool is_modern)
+void clickhouse_schema_create_view(struct strbuf *out, const struct clickhouse_layout *layout)
 {
+	strbuf_puts(out, "CREATE VIEW IF NOT EXISTS " CLICKHOUSE_OTEL_VIEW);
+	put_on_cluster(out, layout);
 	strbuf_printf(out,
-		      "CREATE VIEW IF NOT EXISTS " CLICKHOUSE_OTEL_VIEW
 		      " AS SELECT %s AS Timestamp, "
 		      "lower(hex(MD5(concat(toString(stream), ' ', toString(toUInt32(ts)))))) AS "
 		      "ProfileId, ",
-		      is_modern ? "toDateTime64(ts, 9)" : "ts");
+		      layout->is_modern ? "toDateTime64(ts, 9)" : "ts");
 	put_event_names(out, "SampleType", "SampleUnit");
 	strbuf_puts(out, "service AS ServiceName, 'jbpf' AS ScopeName, '' AS ScopeVersion, ");
-	put_attributes(out, is_modern);
+	put_attributes(out, layout->is_modern);
 	strbuf_puts(
 		out,
 		"hash AS StackHash, arrayMap(f -> toUInt64(0), frames) AS Addresses, "
@@ -141,7 +220,7 @@ void clickhouse_schema_create_view(struct strbuf *out, bool is_modern)
 		"toInt64(step) AS Period, ");
 	put_event_names(out, "PeriodType", "PeriodUnit");
 	strbuf_puts(out, "'' AS TraceId, '' AS SpanId ");
-	put_view_rows(out);
+	put_view_rows(out, layout);
 }
 
 bool clickhouse_schema_is_modern(const char *version)
@@ -159,63 +238,114 @@ static int take_is_modern(void *ctx, const struct clickhouse_field *fields)
 	return 0;
 }
 
-static int take_version(void *ctx, const struct clickhouse_field *fields)
+static int take_tables(void *ctx, const struct clickhouse_field *fields)
 {
-	return clickhouse_field_u64(&fields[0], ctx);
+	struct clickhouse_tables *tables = ctx;
+	uint64_t local_cnt;
+	int err = clickhouse_field_u64(&fields[0], &tables->version);
+
+	if (!err)
+		err = clickhouse_field_u64(&fields[1], &local_cnt);
+	tables->is_cluster = !err && local_cnt;
+	return err;
 }
 
-/* 0: the table is there and has none. */
-static int read_version(struct clickhouse *server, uint64_t *version)
+/* Version 0: the table is there and has none. */
+static int read_tables(struct clickhouse *server, struct clickhouse_tables *tables)
 {
-	*version = 0;
-	return clickhouse__query(server, "SELECT max(version) FROM jbpf_schema", 1, take_version,
-				 version);
+	*tables = (struct clickhouse_tables){ 0 };
+	return clickhouse__query(
+		server,
+		"SELECT max(version), (SELECT count() FROM system.tables WHERE "
+		"database = currentDatabase() AND name = '" CLICKHOUSE_LOCAL_SAMPLES "') "
+		"FROM jbpf_schema",
+		2, take_tables, tables);
 }
 
-int clickhouse_schema_check(struct clickhouse *server, uint64_t *version)
+int clickhouse_schema_check(struct clickhouse *server, struct clickhouse_tables *tables)
 {
-	int err = read_version(server, version);
+	int err = read_tables(server, tables);
 
 	if (err)
 		return err;
-	return *version == CLICKHOUSE_SCHEMA_VERSION ? 0 : -EPROTONOSUPPORT;
+	return tables->version == CLICKHOUSE_SCHEMA_VERSION ? 0 : -EPROTONOSUPPORT;
 }
 
-static int create_view(struct clickhouse *server, bool is_modern)
+/* An empty statement is none. */
+static int run(struct clickhouse *server, const struct strbuf *sql)
+{
+	if (strbuf_error(sql) || !sql->len)
+		return strbuf_error(sql);
+	return clickhouse__command(server, sql->data);
+}
+
+static int create_view(struct clickhouse *server, const struct clickhouse_layout *layout)
 {
 	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
 
-	clickhouse_schema_create_view(&sql, is_modern);
-	return strbuf_error(&sql) ? strbuf_error(&sql) : clickhouse__command(server, sql.data);
+	clickhouse_schema_create_view(&sql, layout);
+	return run(server, &sql);
 }
 
-static int create(struct clickhouse *server, enum clickhouse_table table, bool is_modern)
+static int create(struct clickhouse *server, enum clickhouse_table table,
+		  const struct clickhouse_layout *layout)
 {
-	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT, distributed = STRBUF_INIT;
+	int err;
 
-	clickhouse_schema_create(&sql, table, is_modern);
-	return strbuf_error(&sql) ? strbuf_error(&sql) : clickhouse__command(server, sql.data);
+	clickhouse_schema_create(&sql, table, layout);
+	clickhouse_schema_create_distributed(&distributed, table, layout);
+	err = run(server, &sql);
+	return err ? err : run(server, &distributed);
+}
+
+static int take_is_there(void *ctx, const struct clickhouse_field *fields)
+{
+	uint64_t cnt;
+	int err = clickhouse_field_u64(&fields[0], &cnt);
+
+	*(bool *)ctx = !err && cnt;
+	return err;
+}
+
+/* IF NOT EXISTS would leave those of this server as they are and make others on the rest. */
+static int refuse_single(struct clickhouse *server)
+{
+	bool is_there = false;
+	int err = clickhouse__query(server,
+				    "SELECT count() FROM system.tables WHERE "
+				    "database = currentDatabase() AND name = 'jbpf_schema' "
+				    "AND engine NOT LIKE 'Replicated%'",
+				    1, take_is_there, &is_there);
+
+	if (err)
+		return err;
+	return is_there ? -EADDRINUSE : 0;
 }
 
 /* The version is written last: tables without one were begun and are made to their end. */
 int clickhouse_schema_init(struct clickhouse *server)
 {
-	bool is_modern = false;
-	uint64_t version = 0;
+	struct clickhouse_layout layout = { .cluster = clickhouse__cluster(server),
+					    .database = clickhouse__database(server) };
+	struct clickhouse_tables tables = { 0 };
 	char sql[96];
-	int err = clickhouse__query(server, "SELECT version()", 1, take_is_modern, &is_modern);
+	int err =
+		clickhouse__query(server, "SELECT version()", 1, take_is_modern, &layout.is_modern);
 
+	if (!err && layout.cluster)
+		err = refuse_single(server);
 	if (!err)
-		err = create(server, CLICKHOUSE_TABLE_SCHEMA, is_modern);
+		err = create(server, CLICKHOUSE_TABLE_SCHEMA, &layout);
 	if (!err)
-		err = read_version(server, &version);
-	if (!err && version && version != CLICKHOUSE_SCHEMA_VERSION)
+		err = read_tables(server, &tables);
+	if (!err && tables.version && tables.version != CLICKHOUSE_SCHEMA_VERSION)
 		return -EEXIST;
 	for (int table = CLICKHOUSE_TABLE_STACKS; !err && table < CLICKHOUSE_TABLE_CNT; table++)
-		err = create(server, (enum clickhouse_table)table, is_modern);
+		err = create(server, (enum clickhouse_table)table, &layout);
 	if (!err)
-		err = create_view(server, is_modern);
-	if (err || version)
+		err = create_view(server, &layout);
+	if (err || tables.version)
 		return err;
 	(void)snprintf(sql, sizeof(sql), "INSERT INTO jbpf_schema (version) VALUES (%d)",
 		       CLICKHOUSE_SCHEMA_VERSION);

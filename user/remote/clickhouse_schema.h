@@ -13,6 +13,10 @@
  *                   Stacks leaf first, without tiers; no addresses, files or lines. Old servers know no
  *                   maps: there it has no attributes, and Timestamp is in seconds
  *
+ * Of a cluster the rows are in Replicated tables called ..._local, and those above are Distributed ones over them;
+ * jbpf_schema is one replicated to all servers. All of a service is on one shard: FINAL sees all rows of a key, and
+ * a query's IN (SELECT ... FROM jbpf_samples_local) all stacks that its shard needs.
+ *
  * service: the label service, else the process's name, else "" (host records).
  * stream: a hash of everything that is the same in all windows of one track (window_row_stream()): the
  * process's life, its labels, event, frequency, period. Two tracks of a process are two streams.
@@ -42,6 +46,8 @@
 /* The collector's own name. Where there is such a table or view already, it stays. */
 #define CLICKHOUSE_OTEL_VIEW "otel_profiles"
 
+#define CLICKHOUSE_LOCAL_SAMPLES "jbpf_samples_local"
+
 enum clickhouse_table {
 	CLICKHOUSE_TABLE_SCHEMA = 0,
 	CLICKHOUSE_TABLE_STACKS,
@@ -50,21 +56,43 @@ enum clickhouse_table {
 	CLICKHOUSE_TABLE_CNT,
 };
 
+/* How the tables are made. */
+struct clickhouse_layout {
+	bool is_modern;
+	const char *cluster; /* NULL = a single server */
+	const char *database;
+};
+
+/* What is there. */
+struct clickhouse_tables {
+	uint64_t version; /* 0 = none */
+	bool is_cluster;
+};
+
 /*
- * Appends CREATE TABLE IF NOT EXISTS. `is_modern`: a server from 20.3 on: codecs, words kept once, and
+ * Appends CREATE TABLE IF NOT EXISTS, of a cluster that of the table with the rows. `is_modern`: a server from 20.3 on: codecs, words kept once, and
  * rows that are older than 30 days are deleted. Others keep them until somebody drops their partitions.
  */
-void clickhouse_schema_create(struct strbuf *out, enum clickhouse_table table, bool is_modern);
+void clickhouse_schema_create(struct strbuf *out, enum clickhouse_table table,
+			      const struct clickhouse_layout *layout);
+
+/* Of a cluster: appends the same of the table over it. Nothing for jbpf_schema, which has none. */
+void clickhouse_schema_create_distributed(struct strbuf *out, enum clickhouse_table table,
+					  const struct clickhouse_layout *layout);
 
 /* Appends CREATE VIEW IF NOT EXISTS. */
-void clickhouse_schema_create_view(struct strbuf *out, bool is_modern);
+void clickhouse_schema_create_view(struct strbuf *out, const struct clickhouse_layout *layout);
 
 /* "18.16.1": is it one for is_modern? */
 bool clickhouse_schema_is_modern(const char *version);
 
-/* Makes what is missing. 0, -EEXIST: tables of another version are there; -EIO, -ENOMEM: clickhouse__failure(). */
+/*
+ * Makes what is missing, on all servers of the URL's cluster if it has one. 0, -EEXIST: tables of another version
+ * are there; -EADDRINUSE: tables of a single server are, and a cluster is asked for; -EIO, -ENOMEM: clickhouse__failure().
+ */
 __must_check int clickhouse_schema_init(struct clickhouse *server);
-/* Are the tables there, and ours? 0, -EPROTONOSUPPORT: *version is another one; -EIO, -ENOMEM. */
-__must_check int clickhouse_schema_check(struct clickhouse *server, uint64_t *version);
+/* Are the tables there, and ours? 0, -EPROTONOSUPPORT: the version is another one; -EIO, -ENOMEM. */
+__must_check int clickhouse_schema_check(struct clickhouse *server,
+					 struct clickhouse_tables *tables);
 
 #endif

@@ -15,7 +15,8 @@
 #define DEFAULT_NAME   "default"
 #define NAME_MAX_BYTES 255
 
-#define TENANT_SIGNS "_-.!*()" /* what Pyroscope takes, without its quote */
+#define CLUSTER_SIGNS "_-."	/* nothing that SQL or a path of ZooKeeper would read otherwise */
+#define TENANT_SIGNS  "_-.!*()" /* what Pyroscope takes, without its quote */
 
 /* Servers that have no database: user or token, a path, and a tenant. */
 struct receiver {
@@ -85,6 +86,7 @@ void remote_url_release(struct remote_url *url)
 	free(url->password_file);
 	free(url->token_file);
 	free(url->tenant);
+	free(url->cluster);
 	free(url->ca_file);
 	*url = (struct remote_url){ 0 };
 }
@@ -186,6 +188,12 @@ static int take_setting(struct parsing *parsing, const char *at, size_t len)
 			       take_text(value, value_len, &url->tenant) :
 			       refuse(parsing,
 				      "a tenant has letters, digits and " TENANT_SIGNS " only");
+	if (IS("cluster") && !parsing->receiver)
+		return is_name(value, value_len, CLUSTER_SIGNS) ?
+			       take_text(value, value_len, &url->cluster) :
+			       refuse(parsing,
+				      "a cluster's name has letters, digits and " CLUSTER_SIGNS
+				      " only");
 	if (IS("ca_file"))
 		place = &url->ca_file;
 	else if (IS("password_file"))
@@ -198,7 +206,7 @@ static int take_setting(struct parsing *parsing, const char *at, size_t len)
 			parsing,
 			parsing->receiver ?
 				"the settings behind '?' are ca_file, password_file, token_file and tenant" :
-				"the settings behind '?' are tls, ca_file and password_file");
+				"the settings behind '?' are tls, ca_file, password_file and cluster");
 	if (!value_len)
 		return refuse(parsing, "the name of a file is missing behind '='");
 	return take_text(value, value_len, place);

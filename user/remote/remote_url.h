@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where a server of profiles is, as people write it: clickhouse://USER@HOST:PORT/DATABASE?KEY=VALUE&...
- * Keys: tls=verify (the default) or tls=off, ca_file=FILE, password_file=FILE. Or
+ * Keys: tls=verify (the default) or tls=off, ca_file=FILE, password_file=FILE, cluster=NAME (for those who make
+ * tables). Or
  * otlp+https://USER@HOST:PORT/PATH?KEY=VALUE&..., without TLS otlp+http://; pyroscope+https:// and
  * pyroscope+http:// likewise. Keys: ca_file=FILE, tenant=NAME, and token_file=FILE, or with a user
  * password_file=FILE.
@@ -27,9 +28,10 @@ struct remote_url {
 	char *user;	/* NULL = none is given; of ClickHouse "default" then */
 	char *host;	/* an IPv6 address with its brackets */
 	char *database; /* "default" when none is given; of others the path, with its slash, or "" */
-	char *password_file; /* NULL = not given, like the next two */
+	char *password_file; /* NULL = not given, like the next three */
 	char *token_file;
 	char *tenant;  /* letters, digits and what a header's value can have */
+	char *cluster; /* of ClickHouse, likewise: letters, digits, "_-." */
 	char *ca_file; /* NULL = those that the system trusts */
 	uint16_t
 		port; /* when none is given: 8443, without TLS 8123; of OTLP 4318, of Pyroscope 4040 */

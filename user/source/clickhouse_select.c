@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "user/remote/clickhouse_schema.h"
 #include "user/remote/window_row.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
@@ -126,7 +127,11 @@ void clickhouse_select_stacks(const struct clickhouse_select *select, struct str
 	strbuf_puts(out, "SELECT service, hash, stack FROM jbpf_stacks WHERE ");
 	if (select->services)
 		strbuf_printf(out, "service IN (%s) AND ", select->services);
-	strbuf_puts(out, "(service, hash) IN (SELECT service, hash FROM jbpf_samples");
+	strbuf_puts(out, "(service, hash) IN (SELECT service, hash FROM ");
+	if (select->cluster_database)
+		strbuf_printf(out, "%s." CLICKHOUSE_LOCAL_SAMPLES, select->cluster_database);
+	else
+		strbuf_puts(out, "jbpf_samples");
 	put_samples(select, out);
 	strbuf_puts(out, ")");
 }

@@ -31,6 +31,7 @@
 struct clickhouse_source {
 	struct clickhouse *server;
 	enum event event;
+	bool is_cluster;
 	char failure[640]; /* of the last visit; "" = none */
 };
 
@@ -593,6 +594,8 @@ static int source_visit(void *ctx, uint64_t since_unix_ns, uint64_t until_unix_n
 	struct clickhouse_select select = {
 		.since_unix_ns = since_unix_ns,
 		.until_unix_ns = until_unix_ns,
+		.cluster_database = source->is_cluster ? clickhouse__database(source->server) :
+							 NULL,
 		.wants_lines = visitor->wants_lines,
 		.wants_cells = visitor->wants_cells,
 		.wants_threads = visitor->wants_threads,
@@ -670,16 +673,17 @@ static const struct store_source_ops clickhouse_ops = {
 	.free = source_free,
 };
 
-static int check_tables(struct clickhouse *server, char *why, size_t why_len)
+static int check_tables(struct clickhouse *server, struct clickhouse_tables *tables, char *why,
+			size_t why_len)
 {
-	uint64_t version = 0;
-	int err = clickhouse_schema_check(server, &version);
+	int err = clickhouse_schema_check(server, tables);
 
 	if (err == -EPROTONOSUPPORT)
 		(void)snprintf(why, why_len,
 			       "%s: its tables are of version %" PRIu64
 			       ", this jbpf reads version %d",
-			       clickhouse__name(server), version, CLICKHOUSE_SCHEMA_VERSION);
+			       clickhouse__name(server), tables->version,
+			       CLICKHOUSE_SCHEMA_VERSION);
 	else if (err)
 		(void)snprintf(why, why_len, "%s", clickhouse__failure(server)->words);
 	return err;
@@ -688,13 +692,14 @@ static int check_tables(struct clickhouse *server, char *why, size_t why_len)
 int clickhouse_source__open(const char *url, enum event event, struct store_source **out, char *why,
 			    size_t why_len)
 {
+	struct clickhouse_tables tables;
 	struct clickhouse_source *source;
 	struct clickhouse *server;
 	int err = clickhouse__open(url, &server, why, why_len);
 
 	if (err)
 		return err;
-	err = check_tables(server, why, why_len);
+	err = check_tables(server, &tables, why, why_len);
 	source = err ? NULL : calloc(1, sizeof(*source));
 	if (!source) {
 		clickhouse__free(server);
@@ -702,7 +707,9 @@ int clickhouse_source__open(const char *url, enum event event, struct store_sour
 			(void)snprintf(why, why_len, "out of memory");
 		return err ? err : -ENOMEM;
 	}
-	*source = (struct clickhouse_source){ .server = server, .event = event };
+	*source = (struct clickhouse_source){ .server = server,
+					      .event = event,
+					      .is_cluster = tables.is_cluster };
 	err = store_source__new(&clickhouse_ops, source, clickhouse__name(server), out);
 	if (err) {
 		(void)snprintf(why, why_len, "out of memory");
@@ -727,12 +734,13 @@ int clickhouse_source_events(const char *url, uint32_t *events, char *why, size_
 {
 	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
 	struct clickhouse_source source = { 0 };
+	struct clickhouse_tables tables;
 	struct clickhouse *server;
 	int err = clickhouse__open(url, &server, why, why_len);
 
 	if (err)
 		return err;
-	err = check_tables(server, why, why_len);
+	err = check_tables(server, &tables, why, why_len);
 	if (!err) {
 		source.server = server;
 		*events = 0;
