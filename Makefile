@@ -288,6 +288,11 @@ check-failures: all test-programs
 
 SOAK_MINUTES ?= 60
 
+# jbpf push and --from on two shards of two replicas of Debian's ClickHouse, one of which is killed: no root.
+.PHONY: check-cluster
+check-cluster: e2e-programs
+	$(Q)/usr/bin/python3 -m pytest -q -rs -p no:cacheprovider tests/e2e/test_clickhouse_cluster.py
+
 # Debian's kernels under QEMU: KERNELS='5.10 7' for some of them only, GUEST=aarch64 for one of that.
 .PHONY: check-kernels
 check-kernels: all test-programs
@@ -450,6 +455,7 @@ help:
 	@echo 'make check-long   the gate (scripts/check), and all that measures or takes long: an hour more (root)'
 	@echo 'make check-crash  nothing is lost: CRASH_RUNS=2000 kills of writers and compactors'
 	@echo 'make check-failures  every allocation, read and write fails once: clear errors, no loss'
+	@echo 'make check-cluster  push and --from on a cluster of ClickHouse and a ZooKeeper (scripts/install-deps test)'
 	@echo 'make check-mutants  plants the bugs of tests/mutants: each must be caught (root)'
 	@echo 'make check-diff   what the statistics of the diff are worth: minutes of simulation'
 	@echo 'make check-aarch64  compiles everything for aarch64'

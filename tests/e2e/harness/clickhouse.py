@@ -35,6 +35,7 @@ CONFIG = """<?xml version="1.0"?>
     <uncompressed_cache_size>0</uncompressed_cache_size>
     <mark_cache_size>67108864</mark_cache_size>
     <mlock_executable>0</mlock_executable>
+    {more}
 </yandex>
 """
 
@@ -65,10 +66,14 @@ class ClickHouse:
         self.process = None
         for name in ("data", "tmp", "schemas"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
+        self.configure("")
+        (self.folder / "users.xml").write_text(USERS.format(networks=NETWORKS))
+
+    def configure(self, more):
+        """`more`: elements of its configuration, before it is started."""
         (self.folder / "config.xml").write_text(CONFIG.format(
             folder=self.folder, http_port=self.port, tcp_port=self.tcp_port,
-            interserver_port=self.interserver_port))
-        (self.folder / "users.xml").write_text(USERS.format(networks=NETWORKS))
+            interserver_port=self.interserver_port, more=more))
 
     @staticmethod
     def is_installed():
