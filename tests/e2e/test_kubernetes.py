@@ -80,12 +80,12 @@ def test_kustomization_names_every_manifest():
     others = set(manifests()) - {"kustomization.yaml"}
     assert set(kustomization["resources"]) == others
     images = {container["image"].partition(":")[0] for name in others for one in manifests()[name]
-              if one["kind"] == "DaemonSet" for container in one["spec"]["template"]["spec"]["containers"]}
+              if one["kind"] in ("DaemonSet", "Deployment") for container in one["spec"]["template"]["spec"]["containers"]}
     assert images == {one["name"] for one in kustomization["images"]}
     assert {one["metadata"].get("namespace", "jbpf") for name in others for one in manifests()[name]} == {"jbpf"}
 
 
-@pytest.mark.parametrize("name", ["push.yaml", "web.yaml"])
+@pytest.mark.parametrize("name", ["push.yaml", "web.yaml", "web-fleet.yaml"])
 def test_what_only_reads_has_no_rights_and_bounds(name):
     (one,) = manifests()[name]
     spec = one["spec"]["template"]["spec"]
@@ -96,17 +96,28 @@ def test_what_only_reads_has_no_rights_and_bounds(name):
     assert context["readOnlyRootFilesystem"] is True
     assert set(container["resources"]["limits"]) == set(container["resources"]["requests"])
     store = [mount for mount in container["volumeMounts"] if mount["mountPath"] == "/var/lib/jbpf"]
-    assert [mount.get("readOnly") for mount in store] == [True]
+    assert [mount.get("readOnly") for mount in store] == ([] if name == "web-fleet.yaml" else [True])
     # kubectl-jbpf and the DaemonSet of jbpfd find their own pods by this.
     labels = one["spec"]["template"]["metadata"]["labels"]
     assert labels == one["spec"]["selector"]["matchLabels"] and labels["app.kubernetes.io/name"] != "jbpf"
 
 
-@pytest.mark.parametrize("name, program", [("push.yaml", "jbpf-push"), ("web.yaml", "jbpf-web")])
+@pytest.mark.parametrize("name, program", [("push.yaml", "jbpf-push"), ("web.yaml", "jbpf-web"), ("web-fleet.yaml", "jbpf-web")])
 def test_command_lines_of_manifests_are_taken(name, program):
     (one,) = manifests()[name]
     (container,) = one["spec"]["template"]["spec"]["containers"]
     assert container["command"] == [program]
-    arguments = [argument.replace("$(JBPF_PUSH_URL)", "clickhouse://h/d") for argument in container["args"]]
+    arguments = [re.sub(r"^\$\(JBPF_\w+_URL\)$", "clickhouse://h/d", argument) for argument in container["args"]]
     result = run(BIN / program, *arguments, "--version")
     assert result.returncode == 0, result.stderr
+
+
+def test_web_of_a_fleet_is_not_root_and_has_nothing_of_the_node():
+    (one,) = manifests()["web-fleet.yaml"]
+    spec = one["spec"]["template"]["spec"]
+    assert spec["securityContext"]["runAsNonRoot"] is True and spec["securityContext"]["runAsUser"] > 0
+    assert not any("hostPath" in volume for volume in spec["volumes"])
+    # The group may read the password's file, and the file has the name that is looked for.
+    (secret,) = (volume["secret"] for volume in spec["volumes"] if "secret" in volume)
+    assert secret["defaultMode"] == 0o440 and spec["securityContext"]["fsGroup"] == spec["securityContext"]["runAsGroup"]
+    assert [item["path"] for item in secret["items"]] == ["clickhouse-password"]
