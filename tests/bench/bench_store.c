@@ -5,6 +5,9 @@
  *
  *     bench_store extend FROM PID TO HOURS SAMPLES   its windows until now, layout A
  *     bench_store host FROM TO HOURS CONTAINERS      a host of so many until now, layout A
+ *     bench_store fleet FROM TO HOURS CONTAINERS HOST THIN
+ *                                                    the same of the host with this number: its own name and
+ *                                                    draw, all of them THIN times less busy
  *     bench_store merge DIR LEVEL                    every hour file of it merged; prints JSON
  *
  * Of a host each container has in each window what one of the recorded JVMs had in one of its own, or a
@@ -67,6 +70,8 @@ struct bench {
 	double exponent;     /* how their number grows */
 	size_t used_cnt;     /* recorded windows that went into the store */
 	uint64_t random_state;
+	const char *host; /* of a fleet: its name */
+	uint64_t thin;	  /* likewise: 1 in so many samples */
 };
 
 static uint64_t next_random(struct bench *bench)
@@ -417,13 +422,15 @@ static int add_container(struct bench *bench, struct store_writer *writer, uint3
 		&bench->windows[skipped + next_random(bench) % (bench->window_cnt - skipped)];
 	struct window window = recorded->window;
 	char container[32], service[32];
-	int err = thin(bench, recorded, number + 1, text, &window.counts.samples);
+	int err = thin(bench, recorded, bench->thin + number, text, &window.counts.samples);
 
 	snprintf(service, sizeof(service), "service-%u", number);
 	snprintf(container, sizeof(container), "service-%u-1", number);
 	window.labels[WINDOW_LABEL_CONTAINER] = container;
 	window.labels[WINDOW_LABEL_SERVICE] = service;
 	window.labels[WINDOW_LABEL_IMAGE] = "service:1";
+	if (bench->host)
+		window.labels[WINDOW_LABEL_HOST] = bench->host;
 	window.lines = NULL;
 	window.lines_len = 0;
 	window.cells = NULL;
@@ -462,6 +469,7 @@ static int add_host_window(struct bench *bench, struct store_writer *writer, uin
 		.frequency_hz = last.frequency_hz,
 		.cpu_cnt = last.cpu_cnt,
 		.counts.samples = samples,
+		.labels[WINDOW_LABEL_HOST] = bench->host,
 	};
 	if (!err)
 		err = store_writer__add(writer, &host, "", 0);
@@ -617,9 +625,22 @@ static int host_main(struct bench *bench, char **argv, uint64_t hours, uint64_t 
 	return err;
 }
 
+static int fleet_main(struct bench *bench, char **argv, uint64_t hours, uint64_t containers)
+{
+	uint64_t number;
+	char name[32];
+
+	if (parse_u64(argv[6], &number) || parse_u64(argv[7], &bench->thin) || !bench->thin)
+		return -EINVAL;
+	(void)snprintf(name, sizeof(name), "host-%llu", (unsigned long long)number);
+	bench->host = name;
+	bench->random_state += number * 0x9e3779b97f4a7c15ull;
+	return host_main(bench, argv, hours, containers);
+}
+
 int main(int argc, char **argv)
 {
-	struct bench bench = { .random_state = 88172645463325252ull };
+	struct bench bench = { .random_state = 88172645463325252ull, .thin = 1 };
 	uint64_t hours, cnt;
 	int err;
 
@@ -632,9 +653,13 @@ int main(int argc, char **argv)
 	} else if (argc == 6 && strcmp(argv[1], "host") == 0 && parse_u64(argv[4], &hours) == 0 &&
 		   parse_u64(argv[5], &cnt) == 0) {
 		err = host_main(&bench, argv, hours, cnt);
+	} else if (argc == 8 && strcmp(argv[1], "fleet") == 0 && parse_u64(argv[4], &hours) == 0 &&
+		   parse_u64(argv[5], &cnt) == 0) {
+		err = fleet_main(&bench, argv, hours, cnt);
 	} else {
 		fprintf(stderr, "usage: bench_store extend FROM PID TO HOURS SAMPLES | "
-				"host FROM TO HOURS CONTAINERS | merge DIR LEVEL\n");
+				"host FROM TO HOURS CONTAINERS | "
+				"fleet FROM TO HOURS CONTAINERS HOST THIN | merge DIR LEVEL\n");
 		return 2;
 	}
 	if (err)
