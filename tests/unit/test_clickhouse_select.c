@@ -15,7 +15,8 @@ static const struct clickhouse_select some = {
 	.event = EVENT_OFF_CPU,
 	.since_unix_ns = 1700000000ull * CLOCK_NS_PER_S,
 	.until_unix_ns = 1700003600ull * CLOCK_NS_PER_S,
-	.hour_unix_s = 1699999200,
+	.begin_unix_s = 1699999200,
+	.end_unix_s = 1700002800,
 };
 
 static void assert_has(const struct strbuf *sql, const char *part)

@@ -35,10 +35,10 @@ static void put_range(const struct clickhouse_select *select, struct strbuf *out
 		      seconds(select->until_unix_ns), select->until_unix_ns, select->since_unix_ns);
 }
 
-static void put_hour(const struct clickhouse_select *select, struct strbuf *out)
+static void put_part(const struct clickhouse_select *select, struct strbuf *out)
 {
 	strbuf_printf(out, "ts >= toDateTime(%" PRIu32 ") AND ts < toDateTime(%" PRIu32 ")",
-		      select->hour_unix_s, select->hour_unix_s + HOUR_S);
+		      select->begin_unix_s, select->end_unix_s);
 }
 
 void clickhouse_select_times(enum event event, struct strbuf *out)
@@ -103,7 +103,7 @@ void clickhouse_select_windows(const struct clickhouse_select *select, struct st
 	strbuf_puts(out, " FROM jbpf_windows FINAL");
 	put_range(select, out);
 	strbuf_puts(out, " AND ");
-	put_hour(select, out);
+	put_part(select, out);
 	strbuf_puts(out, " ORDER BY ts, service, stream");
 }
 
@@ -115,7 +115,7 @@ static void put_samples(const struct clickhouse_select *select, struct strbuf *o
 			      "ts >= toDateTime(%" PRIu32 ") AND ts <= toDateTime(%" PRIu32 ")",
 			      select->first_unix_s, select->last_unix_s);
 	else
-		put_hour(select, out);
+		put_part(select, out);
 	if (select->services)
 		strbuf_printf(out, " AND service IN (%s)", select->services);
 	if (select->streams)

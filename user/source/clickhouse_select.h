@@ -3,7 +3,7 @@
  * The questions to ClickHouse from which windows are put together again, in words that 18.16 knows, too.
  * Pure.
  *
- * Rows of an hour are asked for at once. Windows and samples come in the order of (ts, service, stream),
+ * Rows of some hours are asked for at once. Windows and samples come in the order of (ts, service, stream),
  * strings by their bytes, so that they can be read side by side.
  */
 #ifndef JBPF_SOURCE_CLICKHOUSE_SELECT_H
@@ -28,10 +28,11 @@ struct clickhouse_select {
 	enum event event;
 	uint64_t since_unix_ns; /* windows that overlap [since, until) */
 	uint64_t until_unix_ns;
-	uint32_t hour_unix_s; /* that begin in this hour; not of clickhouse_select_hours() */
+	uint32_t begin_unix_s,
+		end_unix_s; /* that begin in [begin, end); not of clickhouse_select_hours() */
 	/* Of windows: what is not wanted comes empty. */
 	bool wants_lines, wants_cells, wants_threads;
-	/* Of stacks and samples: their minutes, both included; 0 and 0 = all of the hour. */
+	/* Of stacks and samples: their minutes, both included; 0 and 0 = all of these. */
 	uint32_t first_unix_s, last_unix_s;
 	/* Of stacks and samples: "'a','b'" and "1,2"; NULL = all. */
 	const char *services;
@@ -51,7 +52,7 @@ void clickhouse_select_events(struct strbuf *out);
 void clickhouse_select_hours(const struct clickhouse_select *select, struct strbuf *out);
 /* The columns of window_row.h. */
 void clickhouse_select_windows(const struct clickhouse_select *select, struct strbuf *out);
-/* Stacks of the hour's samples. */
+/* Stacks of these samples. */
 void clickhouse_select_stacks(const struct clickhouse_select *select, struct strbuf *out);
 void clickhouse_select_samples(const struct clickhouse_select *select, struct strbuf *out);
 /* The same, as sums over all minutes and streams of a class, or of a service; one behind the other. */

@@ -25,6 +25,11 @@
 #include "user/util/vec.h"
 
 #define HOUR_S 3600u
+/*
+ * So many windows are asked for at once, if not by one hour already: a service's stacks lie in the order of their
+ * hashes, so that each question for them makes the server read all of them.
+ */
+#define PART_WINDOWS 30000u
 #define LIST_MAX_BYTES \
 	(64u * 1024) /* of services or streams in a query; all are asked for past it */
 
@@ -41,8 +46,8 @@ struct kept {
 	struct window_row row;
 };
 
-/* An hour's work. */
-struct hour {
+/* Some hours, which are asked for at once. */
+struct part {
 	struct clickhouse_source *source;
 	const struct store_visitor *visitor;
 	struct clickhouse_select select;
@@ -95,7 +100,7 @@ static int query(struct clickhouse_source *source, const struct strbuf *sql, siz
 
 /* ---- windows ---- */
 
-static int keep(struct hour *hour, const struct clickhouse_field *fields, size_t cnt)
+static int keep(struct part *part, const struct clickhouse_field *fields, size_t cnt)
 {
 	struct clickhouse_field copies[CLICKHOUSE_FIELDS_MAX];
 	size_t bytes = 0;
@@ -105,7 +110,7 @@ static int keep(struct hour *hour, const struct clickhouse_field *fields, size_t
 
 	for (size_t i = 0; i < cnt; i++)
 		bytes += fields[i].len + 1;
-	if (vec_room(hour->kept, hour->cnt, hour->cap, 256))
+	if (vec_room(part->kept, part->cnt, part->cap, 256))
 		return -ENOMEM;
 	kept.bytes = at = malloc(bytes);
 	if (!at)
@@ -120,20 +125,20 @@ static int keep(struct hour *hour, const struct clickhouse_field *fields, size_t
 	if (err)
 		free(kept.bytes);
 	else
-		hour->kept[hour->cnt++] = kept;
+		part->kept[part->cnt++] = kept;
 	return err;
 }
 
 static int take_window(void *ctx, const struct clickhouse_field *fields)
 {
-	struct hour *hour = ctx;
-	const struct store_visitor *visitor = hour->visitor;
+	struct part *part = ctx;
+	const struct store_visitor *visitor = part->visitor;
 	struct window_row row;
 	int err = window_row_decode(fields, &row);
 
 	if (err)
 		return err;
-	hour->received++;
+	part->received++;
 	row.window.lines = NULL;
 	row.window.cells = NULL;
 	row.window.threads = NULL;
@@ -141,58 +146,58 @@ static int take_window(void *ctx, const struct clickhouse_field *fields)
 	row.window.threads_len = 0;
 	if (visitor->want && !visitor->want(visitor->ctx, &row.window))
 		return 0;
-	return visitor->window ? keep(hour, fields, window_row_column_cnt()) : 0;
+	return visitor->window ? keep(part, fields, window_row_column_cnt()) : 0;
 }
 
-static int read_windows(struct hour *hour, uint64_t expected)
+static int read_windows(struct part *part, uint64_t expected)
 {
 	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
 	int err;
 
-	clickhouse_select_windows(&hour->select, &sql);
-	err = query(hour->source, &sql, window_row_column_cnt(), take_window, hour);
+	clickhouse_select_windows(&part->select, &sql);
+	err = query(part->source, &sql, window_row_column_cnt(), take_window, part);
 	/* More may have come meanwhile. */
-	if (!err && hour->received < expected)
-		err = fail(hour->source, -EIO,
-			   "%s: of %" PRIu64 " windows of an hour only %" PRIu64
+	if (!err && part->received < expected)
+		err = fail(part->source, -EIO,
+			   "%s: of %" PRIu64 " windows only %" PRIu64
 			   " came; has the user a limit on the rows of an answer?",
-			   clickhouse__name(hour->source->server), expected, hour->received);
+			   clickhouse__name(part->source->server), expected, part->received);
 	return err;
 }
 
 /* ---- samples ---- */
 
 /* Tells samples that are counted in the window, but not there as stacks. */
-static void tell_missing(struct hour *hour, const struct window *window, uint64_t found)
+static void tell_missing(struct part *part, const struct window *window, uint64_t found)
 {
 	char path[256], what[128];
 	const time_t unix_s = (time_t)(window->start_unix_ns / CLOCK_NS_PER_S);
 	const struct store_damage damage = { .path = path, .what = what, .is_unreadable = true };
 	struct tm parts;
 
-	if (!hour->visitor->damage || !gmtime_r(&unix_s, &parts))
+	if (!part->visitor->damage || !gmtime_r(&unix_s, &parts))
 		return;
 	(void)snprintf(path, sizeof(path), "%.120s, pid %" PRIu32 ", %04d-%02d-%02dT%02d:%02dZ",
 		       window_row_service(window), window->pid, parts.tm_year + 1900,
 		       parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min);
 	(void)snprintf(what, sizeof(what), "of %" PRIu64 " samples the server has only %" PRIu64,
 		       window->counts.samples, found);
-	hour->visitor->damage(hour->visitor->ctx, &damage);
+	part->visitor->damage(part->visitor->ctx, &damage);
 }
 
 /* The window is complete. */
-static int hand_out(struct hour *hour)
+static int hand_out(struct part *part)
 {
-	const struct window *window = &hour->kept[hour->at++].row.window;
+	const struct window *window = &part->kept[part->at++].row.window;
 	const struct strbuf *text;
 	uint64_t samples;
-	int err = window_texts__take(hour->texts, &text, &samples);
+	int err = window_texts__take(part->texts, &text, &samples);
 
 	if (err)
 		return err;
 	if (samples < window->counts.samples)
-		tell_missing(hour, window, samples);
-	return hour->visitor->window(hour->visitor->ctx, window, strbuf_str(text), text->len);
+		tell_missing(part, window, samples);
+	return part->visitor->window(part->visitor->ctx, window, strbuf_str(text), text->len);
 }
 
 static uint64_t minute_of(const struct window *window)
@@ -225,7 +230,7 @@ static int compare_key(uint64_t minute, const struct clickhouse_field *service, 
 static int take_samples(void *ctx, const struct clickhouse_field *fields)
 {
 	const struct clickhouse_field *service = &fields[1];
-	struct hour *hour = ctx;
+	struct part *part = ctx;
 	uint64_t minute, stream, hash, samples;
 	int order = 1, err = 0;
 
@@ -233,34 +238,34 @@ static int take_samples(void *ctx, const struct clickhouse_field *fields)
 	    clickhouse_field_u64(&fields[2], &stream) || clickhouse_field_u64(&fields[3], &hash) ||
 	    clickhouse_field_u64(&fields[4], &samples))
 		return -EBADMSG;
-	while (hour->at < hour->cnt) {
-		order = compare_key(minute, service, stream, &hour->kept[hour->at].row);
+	while (part->at < part->cnt) {
+		order = compare_key(minute, service, stream, &part->kept[part->at].row);
 		if (order <= 0)
 			break;
-		err = hand_out(hour);
+		err = hand_out(part);
 		if (err)
 			return err;
 	}
 	if (order) /* of a window that is not wanted, or not there yet */
 		return 0;
-	err = window_texts__add_samples(hour->texts, service->text, service->len, hash, samples);
+	err = window_texts__add_samples(part->texts, service->text, service->len, hash, samples);
 	return err == -ENOENT ? 0 : err; /* counted when the window is complete */
 }
 
 static int take_stack(void *ctx, const struct clickhouse_field *fields)
 {
-	struct hour *hour = ctx;
+	struct part *part = ctx;
 	uint64_t hash;
 	int err;
 
 	if (clickhouse_field_u64(&fields[1], &hash) || memchr(fields[2].text, '\0', fields[2].len))
 		return -EBADMSG;
-	err = window_texts__add_stack(hour->texts, fields[0].text, fields[0].len, hash,
+	err = window_texts__add_stack(part->texts, fields[0].text, fields[0].len, hash,
 				      fields[2].text, fields[2].len);
 	if (err == -EEXIST)
-		return fail(hour->source, -EIO,
+		return fail(part->source, -EIO,
 			    "%s: two stacks of the service %.100s have the hash %" PRIu64,
-			    clickhouse__name(hour->source->server), fields[0].text, hash);
+			    clickhouse__name(part->source->server), fields[0].text, hash);
 	return err;
 }
 
@@ -277,7 +282,7 @@ static void put_stream(const struct window_row *row, struct strbuf *out)
 }
 
 /* "a,b" of the values of the windows that are wanted, each once; "" = too many. */
-static int list_values(const struct hour *hour,
+static int list_values(const struct part *part,
 		       void (*put)(const struct window_row *row, struct strbuf *out),
 		       struct strbuf *out)
 {
@@ -285,11 +290,11 @@ static int list_values(const struct hour *hour,
 	struct strtab *seen = strtab__new();
 	int err = seen ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < hour->cnt && !err && out->len < LIST_MAX_BYTES; i++) {
+	for (size_t i = 0; i < part->cnt && !err && out->len < LIST_MAX_BYTES; i++) {
 		uint32_t id, cnt = strtab__count(seen);
 
 		strbuf_clear(&value);
-		put(&hour->kept[i].row, &value);
+		put(&part->kept[i].row, &value);
 		err = strbuf_error(&value);
 		if (!err)
 			err = strtab__intern(seen, strbuf_str(&value), value.len, &id);
@@ -305,22 +310,22 @@ static int list_values(const struct hour *hour,
 }
 
 /* Samples of other minutes than those of the wanted windows need not travel. */
-static void narrow_minutes(struct hour *hour)
+static void narrow_minutes(struct part *part)
 {
-	uint64_t begin = hour->select.hour_unix_s, last = begin + HOUR_S - 1;
+	uint64_t begin = part->select.begin_unix_s, last = part->select.end_unix_s - 1ull;
 	uint64_t least = last, most = begin;
 
-	for (size_t i = 0; i < hour->cnt; i++) {
-		uint64_t minute = minute_of(&hour->kept[i].row.window);
+	for (size_t i = 0; i < part->cnt; i++) {
+		uint64_t minute = minute_of(&part->kept[i].row.window);
 
 		least = minute < least ? minute : least;
 		most = minute > most ? minute : most;
 	}
-	hour->select.first_unix_s = (uint32_t)(least > begin ? least : begin);
-	hour->select.last_unix_s = (uint32_t)(most < last ? most : last);
+	part->select.first_unix_s = (uint32_t)(least > begin ? least : begin);
+	part->select.last_unix_s = (uint32_t)(most < last ? most : last);
 }
 
-/* Texts of the lists that narrow the hour's questions; `select` borrows them. */
+/* Texts of the lists that narrow a part's questions; `select` borrows them. */
 struct lists {
 	struct strbuf services, streams;
 };
@@ -332,38 +337,38 @@ static void lists_release(struct lists *lists)
 }
 
 /* What is asked for, and the stacks. */
-static int begin_samples(struct hour *hour, struct lists *lists)
+static int begin_samples(struct part *part, struct lists *lists)
 {
 	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
-	int err = list_values(hour, put_service, &lists->services);
+	int err = list_values(part, put_service, &lists->services);
 
 	if (!err)
-		err = list_values(hour, put_stream, &lists->streams);
+		err = list_values(part, put_stream, &lists->streams);
 	if (err)
 		return err;
-	narrow_minutes(hour);
-	hour->select.services = lists->services.len ? lists->services.data : NULL;
-	hour->select.streams = lists->streams.len ? lists->streams.data : NULL;
-	if (hour->texts)
+	narrow_minutes(part);
+	part->select.services = lists->services.len ? lists->services.data : NULL;
+	part->select.streams = lists->streams.len ? lists->streams.data : NULL;
+	if (part->texts)
 		return 0; /* the stacks are there */
-	hour->texts = window_texts__new();
-	if (!hour->texts)
+	part->texts = window_texts__new();
+	if (!part->texts)
 		return -ENOMEM;
-	clickhouse_select_stacks(&hour->select, &sql);
-	return query(hour->source, &sql, CLICKHOUSE_STACK_FIELDS, take_stack, hour);
+	clickhouse_select_stacks(&part->select, &sql);
+	return query(part->source, &sql, CLICKHOUSE_STACK_FIELDS, take_stack, part);
 }
 
-static int read_samples(struct hour *hour)
+static int read_samples(struct part *part)
 {
 	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
 	struct lists lists = { STRBUF_INIT, STRBUF_INIT };
-	int err = begin_samples(hour, &lists);
+	int err = begin_samples(part, &lists);
 
-	clickhouse_select_samples(&hour->select, &sql);
+	clickhouse_select_samples(&part->select, &sql);
 	if (!err)
-		err = query(hour->source, &sql, CLICKHOUSE_SAMPLE_FIELDS, take_samples, hour);
-	while (!err && hour->at < hour->cnt)
-		err = hand_out(hour);
+		err = query(part->source, &sql, CLICKHOUSE_SAMPLE_FIELDS, take_samples, part);
+	while (!err && part->at < part->cnt)
+		err = hand_out(part);
 	lists_release(&lists);
 	return err;
 }
@@ -376,7 +381,7 @@ struct sum {
 };
 
 struct sums {
-	struct hour *hour;
+	struct part *part;
 	const struct window_classes *classes;
 	struct sum *items; /* class by class */
 	size_t cnt;
@@ -406,7 +411,7 @@ static bool is_known(const struct sums *sums, size_t class, uint64_t hash)
 {
 	const char *service = service_of(sums, class);
 
-	return window_texts__has(sums->hour->texts, service, strlen(service), hash);
+	return window_texts__has(sums->part->texts, service, strlen(service), hash);
 }
 
 static int take_sum(void *ctx, const struct clickhouse_field *fields)
@@ -447,7 +452,7 @@ static bool is_whole(const struct sums *sums)
 
 static int hand_out_class(const struct sums *sums, size_t number)
 {
-	const struct store_visitor *visitor = sums->hour->visitor;
+	const struct store_visitor *visitor = sums->part->visitor;
 	struct window window = *window_classes__get(sums->classes, number)->window;
 	const char *service = window_row_service(&window);
 	const struct strbuf *text;
@@ -455,10 +460,10 @@ static int hand_out_class(const struct sums *sums, size_t number)
 	int err = 0;
 
 	for (size_t i = sums->begins[number]; i < sums->ends[number] && !err; i++)
-		err = window_texts__add_samples(sums->hour->texts, service, strlen(service),
+		err = window_texts__add_samples(sums->part->texts, service, strlen(service),
 						sums->items[i].hash, sums->items[i].samples);
 	if (!err)
-		err = window_texts__take(sums->hour->texts, &text, &samples);
+		err = window_texts__take(sums->part->texts, &text, &samples);
 	if (err)
 		return err;
 	window.counts.samples = samples;
@@ -469,27 +474,27 @@ static int hand_out_class(const struct sums *sums, size_t number)
 
 static int hand_out_sums(const struct sums *sums)
 {
-	const struct hour *hour = sums->hour;
+	const struct part *part = sums->part;
 	int err = 0;
 
-	for (size_t i = 0; i < hour->cnt && !err; i++) {
-		const struct window *window = &hour->kept[i].row.window;
+	for (size_t i = 0; i < part->cnt && !err; i++) {
+		const struct window *window = &part->kept[i].row.window;
 
 		if (window->lines_len)
-			err = hour->visitor->window(hour->visitor->ctx, window, "", 0);
+			err = part->visitor->window(part->visitor->ctx, window, "", 0);
 	}
 	for (size_t i = 0; i < window_classes__cnt(sums->classes) && !err; i++)
 		err = hand_out_class(sums, i);
 	return err;
 }
 
-static int sum_classes(struct hour *hour, const struct window_classes *classes, bool *is_done)
+static int sum_classes(struct part *part, const struct window_classes *classes, bool *is_done)
 {
 	__cleanup_strbuf struct strbuf sql = STRBUF_INIT, streams = STRBUF_INIT,
 				       numbers = STRBUF_INIT;
 	struct sums *sums = calloc(1, sizeof(*sums));
 	struct lists lists = { STRBUF_INIT, STRBUF_INIT };
-	int err = sums ? begin_samples(hour, &lists) : -ENOMEM;
+	int err = sums ? begin_samples(part, &lists) : -ENOMEM;
 
 	if (sums)
 		sums->by_service = window_classes__are_services(classes);
@@ -498,12 +503,12 @@ static int sum_classes(struct hour *hour, const struct window_classes *classes, 
 	if (!err)
 		err = strbuf_error(&streams) ? strbuf_error(&streams) : strbuf_error(&numbers);
 	if (!err && streams.len < LIST_MAX_BYTES) {
-		sums->hour = hour;
+		sums->part = part;
 		sums->classes = classes;
-		hour->select.class_streams = streams.data;
-		hour->select.class_numbers = numbers.data;
-		clickhouse_select_sums(&hour->select, &sql);
-		err = query(hour->source, &sql, CLICKHOUSE_SUM_FIELDS, take_sum, sums);
+		part->select.class_streams = streams.data;
+		part->select.class_numbers = numbers.data;
+		clickhouse_select_sums(&part->select, &sql);
+		err = query(part->source, &sql, CLICKHOUSE_SUM_FIELDS, take_sum, sums);
 		*is_done = !err && is_whole(sums);
 	}
 	if (*is_done)
@@ -516,37 +521,37 @@ static int sum_classes(struct hour *hour, const struct window_classes *classes, 
 }
 
 /* Unless *is_done, nothing was handed out. */
-static int read_sums(struct hour *hour, bool *is_done)
+static int read_sums(struct part *part, bool *is_done)
 {
 	struct window_classes *classes;
 	int err = 0;
 
-	if (!hour->visitor->same)
+	if (!part->visitor->same)
 		return 0;
-	classes = window_classes__new(hour->visitor);
+	classes = window_classes__new(part->visitor);
 	if (!classes)
 		return -ENOMEM;
-	for (size_t i = 0; i < hour->cnt && !err; i++)
-		err = window_classes__add(classes, &hour->kept[i].row);
+	for (size_t i = 0; i < part->cnt && !err; i++)
+		err = window_classes__add(classes, &part->kept[i].row);
 	if (!err)
-		err = sum_classes(hour, classes, is_done);
+		err = sum_classes(part, classes, is_done);
 	window_classes__free(classes);
 	return err == -ENOTSUP ? 0 : err;
 }
 
-static int visit_hour(struct hour *hour, uint64_t expected)
+static int visit_part(struct part *part, uint64_t expected)
 {
-	int err = read_windows(hour, expected);
+	int err = read_windows(part, expected);
 	bool is_done = false;
 
-	if (!err && hour->cnt)
-		err = read_sums(hour, &is_done);
-	if (!err && hour->cnt && !is_done)
-		err = read_samples(hour);
-	for (size_t i = 0; i < hour->cnt; i++)
-		free(hour->kept[i].bytes);
-	free(hour->kept);
-	window_texts__free(hour->texts);
+	if (!err && part->cnt)
+		err = read_sums(part, &is_done);
+	if (!err && part->cnt && !is_done)
+		err = read_samples(part);
+	for (size_t i = 0; i < part->cnt; i++)
+		free(part->kept[i].bytes);
+	free(part->kept);
+	window_texts__free(part->texts);
 	return err;
 }
 
@@ -576,11 +581,18 @@ static int visit_event(struct clickhouse_source *source, const struct clickhouse
 
 	clickhouse_select_hours(select, &sql);
 	err = query(source, &sql, CLICKHOUSE_HOUR_FIELDS, take_hour, &hours);
-	for (size_t i = 0; i < hours.cnt && !err; i++) {
-		struct hour hour = { .source = source, .visitor = visitor, .select = *select };
+	for (size_t i = 0, next; i < hours.cnt && !err; i = next) {
+		uint64_t windows = hours.items[i].windows;
+		struct part part = { .source = source, .visitor = visitor, .select = *select };
 
-		hour.select.hour_unix_s = (uint32_t)hours.items[i].unix_s;
-		err = visit_hour(&hour, hours.items[i].windows);
+		for (next = i + 1; next < hours.cnt; next++) {
+			if (windows + hours.items[next].windows > PART_WINDOWS)
+				break;
+			windows += hours.items[next].windows;
+		}
+		part.select.begin_unix_s = (uint32_t)hours.items[i].unix_s;
+		part.select.end_unix_s = (uint32_t)hours.items[next - 1].unix_s + HOUR_S;
+		err = visit_part(&part, windows);
 	}
 	free(hours.items);
 	return err;
