@@ -429,11 +429,10 @@ bool java_name_is_vm_code(const char *name, size_t len)
 /* Names of StubCodeMarks: stubGenerator_x86_64*.cpp and stubGenerator_aarch64.cpp of HotSpot, JDK 8 to 25. */
 bool java_name_is_stub(const char *name, size_t len)
 {
-	static const struct text ends[] = {
-		{ "_arraycopy", 10 },	    { "_arraycopy_uninit", 17 }, { "_jbyte_fill", 11 },
-		{ "_jshort_fill", 12 },	    { "_jint_fill", 10 },	 { "_AESCrypt", 9 },
-		{ "_encryptAESCrypt", 16 }, { "_decryptAESCrypt", 16 },	 { "_implCompress", 13 },
-		{ "_implCompressMB", 15 },  { "_processBlocks", 14 },
+	static const char *const ends[] = {
+		"_arraycopy",	 "_arraycopy_uninit", "_jbyte_fill",	  "_jshort_fill",
+		"_jint_fill",	 "_AESCrypt",	      "_encryptAESCrypt", "_decryptAESCrypt",
+		"_implCompress", "_implCompressMB",   "_processBlocks",
 	};
 	static const char *const names[] = {
 		"jbyte_fill",
@@ -456,8 +455,8 @@ bool java_name_is_stub(const char *name, size_t len)
 	struct text text = { name, len };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		if (len > ends[i].len &&
-		    memcmp(name + len - ends[i].len, ends[i].at, ends[i].len) == 0)
+		if (len > strlen(ends[i]) &&
+		    memcmp(name + len - strlen(ends[i]), ends[i], strlen(ends[i])) == 0)
 			return true;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (text_is(text, names[i]))

@@ -70,8 +70,9 @@ struct clickhouse_tables {
 };
 
 /*
- * Appends CREATE TABLE IF NOT EXISTS, of a cluster that of the table with the rows. `is_modern`: a server from 20.3 on: codecs, words kept once, and
- * rows that are older than 30 days are deleted. Others keep them until somebody drops their partitions.
+ * Appends CREATE TABLE IF NOT EXISTS, of a cluster that of the table with the rows. `is_modern`: a server from
+ * 20.3 on: codecs, words kept once, and rows that are older than 30 days are deleted. Others keep them until
+ * somebody drops their partitions.
  */
 void clickhouse_schema_create(struct strbuf *out, enum clickhouse_table table,
 			      const struct clickhouse_layout *layout);
@@ -88,7 +89,8 @@ bool clickhouse_schema_is_modern(const char *version);
 
 /*
  * Makes what is missing, on all servers of the URL's cluster if it has one. 0, -EEXIST: tables of another version
- * are there; -EADDRINUSE: tables of a single server are, and a cluster is asked for; -EIO, -ENOMEM: clickhouse__failure().
+ * are there; -EADDRINUSE: tables of a single server are, and a cluster is asked for; -EIO, -ENOMEM:
+ * clickhouse__failure().
  */
 __must_check int clickhouse_schema_init(struct clickhouse *server);
 /* Are the tables there, and ours? 0, -EPROTONOSUPPORT: the version is another one; -EIO, -ENOMEM. */

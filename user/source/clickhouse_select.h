@@ -37,7 +37,10 @@ struct clickhouse_select {
 	/* Of stacks and samples: "'a','b'" and "1,2"; NULL = all. */
 	const char *services;
 	const char *streams;
-	/* Of stacks: of a cluster its database, whose samples are looked at on the shard of the stacks; NULL = a single server. */
+	/*
+	 * Of stacks: of a cluster its database, whose samples are looked at on the shard of the stacks; NULL = a
+	 * single server.
+	 */
 	const char *cluster_database;
 	/* Of sums: "[1,2]", and the numbers of their classes in that order; NULL = services are the classes. */
 	const char *class_streams;
