@@ -15,8 +15,8 @@ from spawn import NotMeasured
 
 SERVICES = 5  # of each host of the hour
 HOSTS_OF_HOUR, HOSTS_OF_DAY, DAY_H = 200, 40, 24
-BULK_ROWS = 5_000_000  # at most
-BULK_BLOCK_ROWS = 1_000_000  # of a request, as the server makes its blocks
+BULK_PARTS = 5  # at most
+BULK_PART_ROWS = 1_000_000  # of a request, as the server makes its blocks
 THIN = 8  # a process has 1 in 8 to 12 of a recorded one's samples
 SAMPLES = "SELECT sum(samples) FROM jbpf_windows FINAL WHERE pid > 0"
 
@@ -96,20 +96,21 @@ def post(server, database, sql, body=None):
 def bulk(report, server, database):
     """The rows alone and in large requests: what the server does, not what requests cost."""
     columns = "service, event, ts, hash, stream, n"
-    total = min(number(server, "SELECT count() FROM jbpf_samples FINAL", database), BULK_ROWS)
+    parts = -(-number(server, "SELECT count() FROM jbpf_samples FINAL", database) // BULK_PART_ROWS)
     server.query("CREATE TABLE bulk AS jbpf_samples", database)
     used = 0
-    for first in range(0, total, BULK_BLOCK_ROWS):
-        rows = post(server, database, f"SELECT {columns} FROM (SELECT * FROM jbpf_samples FINAL) ORDER BY ts, stream, hash "
-                                      f"LIMIT {first}, {min(BULK_BLOCK_ROWS, total - first)} FORMAT RowBinary")
+    for part in range(min(parts, BULK_PARTS)):
+        rows = post(server, database, f"SELECT {columns} FROM jbpf_samples FINAL WHERE stream % {parts} = {part} "
+                                      "ORDER BY ts, stream, hash FORMAT RowBinary")
         before = cpu_of(server)
         post(server, database, f"INSERT INTO bulk ({columns}) FORMAT RowBinary", rows)
         used += cpu_of(server) - before
+    total = number(server, "SELECT count() FROM bulk FINAL", database)
     before = cpu_of(server)
     server.query("OPTIMIZE TABLE bulk FINAL", database)
     used += cpu_of(server) - before
     rate = total / used / 1e6
-    report.row(f"{total / 1e6:.2f} M rows in requests of {BULK_BLOCK_ROWS // 1000} k, merged: rows per CPU second", rate, "M", ">= 0.9", rate >= 0.9)
+    report.row(f"{total / 1e6:.2f} M rows in requests of some {BULK_PART_ROWS // 1000} k, merged: rows per CPU second", rate, "M", ">= 0.9", rate >= 0.9)
 
 
 def ask(report, bench, server, database, what, hours, target_s):
