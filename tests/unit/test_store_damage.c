@@ -211,6 +211,9 @@ static void lost_block_hides_only_what_was_in_it(void **state)
 
 		strbuf_append(&bytes, layout.bytes.data, layout.bytes.len);
 		memset(bytes.data + from, 0, layout.data[2] + 10 - from);
+		/* The record ends with a checksum: one in 256 has a last byte that is 0 as it is. */
+		if (memcmp(bytes.data + from, layout.bytes.data + from, layout.end[1] - from) == 0)
+			continue;
 		visit_bytes(&store, bytes.data, bytes.len, &got);
 		assert_int_equal(got.cnt, 2);
 		assert_int_equal(got.numbers[0], 0);
