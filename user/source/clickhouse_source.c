@@ -26,8 +26,8 @@
 
 #define HOUR_S 3600u
 /*
- * So many windows are asked for at once, if not by one hour already: a service's stacks lie in the order of their
- * hashes, so that each question for them makes the server read all of them.
+ * So many windows are asked for at once, if one hour does not have more: each question for stacks makes the server
+ * read all of a service's, which lie in the order of their texts and are wanted by hash.
  */
 #define PART_WINDOWS 30000u
 #define LIST_MAX_BYTES \

@@ -101,7 +101,7 @@ static void make_attributes(struct top_terminal *terminal)
 	}
 }
 
-/* Another size is told by this signal, which who started us may have blocked: perf record does. */
+/* The kernel reports a new size by this signal. A parent may have blocked it for us: perf record does. */
 static void unblock_size_changes(void)
 {
 	sigset_t changes;
