@@ -194,6 +194,16 @@ def test_a_table_of_the_collector_stays_when_it_was_there_first(server, tmp_path
     assert server.rows("DESCRIBE TABLE otel_profiles", "collector")[0][0] == "x"
 
 
+def test_what_is_not_complete_yet_is_told(server, database, tmp_path):
+    begin = int(time.time()) - 30
+    store = make_store(tmp_path / "store", f"window start={begin} pid=40 duration=10 samples=3 frames=3 comm=sh\n\tsh;main 3\ncommit\n")
+    sent = push(server, database, store, tmp_path, "--once")
+    assert (sent.returncode, sent.stdout) == (0, "sent 0 windows, 0 rows of samples, 0 stacks\n"), sent.stderr
+    assert "the newest windows wait until their minute is complete" in sent.stderr
+    asked = jbpf("dump", "--from", server.url(database), "--since", "1h")
+    assert (asked.returncode, asked.stderr) == (3, "jbpf-dump: no samples match; the server has none yet: jbpf push sends them\n")
+
+
 def test_usage_is_refused_with_2(tmp_path):
     for options in ([], ["--once"], ["clickhouse://h", "x"], ["--init", "--once", "clickhouse://h"]):
         assert jbpf("push", *options).returncode == 2, options

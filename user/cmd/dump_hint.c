@@ -358,13 +358,18 @@ static bool is_written(const struct option_stores *stores)
 static void append_range(const struct option_stores *stores, uint64_t first_unix_ns,
 			 uint64_t last_unix_ns, struct strbuf *out)
 {
+	const char *where = stores->from ? "the server" : "the store";
+
 	if (last_unix_ns == 0) {
-		strbuf_puts(out, is_written(stores) ?
-					 "the store has none yet; jbpfd runs: wait for a window" :
-					 "the store has none at all; is jbpfd running?");
+		if (stores->from)
+			strbuf_puts(out, "the server has none yet: jbpf push sends them");
+		else if (is_written(stores))
+			strbuf_puts(out, "the store has none yet; jbpfd runs: wait for a window");
+		else
+			strbuf_puts(out, "the store has none at all; is jbpfd running?");
 		return;
 	}
-	strbuf_puts(out, "that time is empty; the store has samples from ");
+	strbuf_printf(out, "that time is empty; %s has samples from ", where);
 	info_append_local_time(out, first_unix_ns);
 	strbuf_puts(out, " to ");
 	info_append_local_time(out, last_unix_ns);

@@ -128,6 +128,8 @@ static int push_once(struct push *push)
 	printf("sent %" PRIu64 " window%s, %" PRIu64 " row%s of samples, %" PRIu64 " stack%s\n",
 	       stats->window_rows, info_plural(stats->window_rows), stats->sample_rows,
 	       info_plural(stats->sample_rows), stats->stack_rows, info_plural(stats->stack_rows));
+	if (!stats->window_rows && push->round.newest_ns > push->round.reached_ns)
+		pr_info("the newest windows wait until their minute is complete; run it again in some minutes, or without --once\n");
 	return cmd_store_damage_code(&push->round.damage, CMD_EXIT_DONE);
 }
 

@@ -224,6 +224,7 @@ static int send_all(struct push_round *round)
 	/* Behind what cannot be read now the cursor would never come back to it. */
 	if (range.is_first_unsure && range.first_unix_ns > round->cursor_ns)
 		return refuse_unreadable(round->store, -EIO);
+	round->newest_ns = range.last_unix_ns;
 	if (!range.last_unix_ns)
 		return 0;
 	if (!round->reached_ns)

@@ -23,6 +23,8 @@ struct push_round {
 
 	/* What is sent next, in this process; 0 = the first round, or one failed. */
 	uint64_t reached_ns;
+	uint64_t
+		newest_ns; /* Unix; the end of the newest window of the store, as the last round saw it */
 	struct push_send_stats sent;
 	struct push_sum_stats summed;
 	struct cmd_store_damage damage;
