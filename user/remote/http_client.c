@@ -15,6 +15,10 @@
 
 #define CURL_LIBRARY "libcurl.so.4"
 
+/* X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT to X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, openssl/x509_vfy.h */
+#define VERIFY_UNKNOWN_FIRST 18
+#define VERIFY_UNKNOWN_LAST  21
+
 struct library {
 	__typeof__(curl_global_init) *global_init;
 	__typeof__(curl_easy_init) *init;
@@ -225,6 +229,16 @@ static int to_errno(CURLcode code)
 	}
 }
 
+/* Is the certificate one that no authority we know vouches for? */
+static bool is_of_unknown_authority(struct http_client *client, CURLcode code)
+{
+	long result = 0;
+
+	return code == CURLE_PEER_FAILED_VERIFICATION &&
+	       !client->curl.getinfo(client->handle, CURLINFO_SSL_VERIFYRESULT, &result) &&
+	       result >= VERIFY_UNKNOWN_FIRST && result <= VERIFY_UNKNOWN_LAST;
+}
+
 /* Without "Expect", which costs a second where the server does not answer it. */
 static int add_headers(struct http_client *client, const char *const *headers,
 		       struct curl_slist **out)
@@ -249,6 +263,7 @@ int http_client__post(struct http_client *client, const struct http_request *req
 	struct exchange exchange = { .client = client, .request = request, .answer = answer };
 	char text[CURL_ERROR_SIZE] = "";
 	struct curl_slist *headers;
+	const char *advice = "";
 	CURLcode code;
 
 	answer->status = 0;
@@ -261,13 +276,15 @@ int http_client__post(struct http_client *client, const struct http_request *req
 		code = client->curl.perform(client->handle);
 	(void)client->curl.getinfo(client->handle, CURLINFO_RESPONSE_CODE, &answer->status);
 	answer->retry_after_s = retry_after_s(client, answer->status);
+	if (is_of_unknown_authority(client, code))
+		advice = "; ca_file=FILE in the URL says whose certificates are good";
 	/* They point to what ends here. */
 	client->curl.reset(client->handle);
 	client->curl.slist_free_all(headers);
 	if (exchange.err)
 		return exchange.err;
 	if (code)
-		(void)snprintf(answer->why, sizeof(answer->why), "%s",
-			       *text ? text : client->curl.strerror(code));
+		(void)snprintf(answer->why, sizeof(answer->why), "%s%s",
+			       *text ? text : client->curl.strerror(code), advice);
 	return to_errno(code);
 }
