@@ -293,6 +293,12 @@ SOAK_MINUTES ?= 60
 check-cluster: e2e-programs
 	$(Q)/usr/bin/python3 -m pytest -q -rs -p no:cacheprovider tests/e2e/test_clickhouse_cluster.py
 
+# jbpf push, --from and the dashboards on a ClickHouse of today, which npm's registry has as a library (180 MB): no root.
+.PHONY: check-clickhouse
+check-clickhouse: e2e-programs
+	$(Q)library=$$(tests/tools/fetch-libchdb) && JBPF_LIBCHDB=$$library /usr/bin/python3 -m pytest -q -rs -p no:cacheprovider \
+		-m 'not long' tests/e2e/test_push.py tests/e2e/test_from_clickhouse.py tests/e2e/test_monitoring.py
+
 # Debian's kernels under QEMU: KERNELS='5.10 7' for some of them only, GUEST=aarch64 for one of that.
 .PHONY: check-kernels
 check-kernels: all test-programs
@@ -456,6 +462,7 @@ help:
 	@echo 'make check-crash  nothing is lost: CRASH_RUNS=2000 kills of writers and compactors'
 	@echo 'make check-failures  every allocation, read and write fails once: clear errors, no loss'
 	@echo 'make check-cluster  push and --from on a cluster of ClickHouse and a ZooKeeper (scripts/install-deps test)'
+	@echo 'make check-clickhouse  push, --from and the dashboards on a current ClickHouse (180 MB from npm)'
 	@echo 'make check-mutants  plants the bugs of tests/mutants: each must be caught (root)'
 	@echo 'make check-diff   what the statistics of the diff are worth: minutes of simulation'
 	@echo 'make check-aarch64  compiles everything for aarch64'

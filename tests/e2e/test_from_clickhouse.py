@@ -5,7 +5,7 @@ import tempfile
 
 import pytest
 
-from harness.clickhouse import ClickHouse
+from harness.clickhouse import ClickHouse, needs_users
 from harness.programs import jbpf
 from harness.store import make_store
 
@@ -65,9 +65,7 @@ def send(store, server, database):
 
 
 def load(store, server, database):
-    server.make_database(database)
-    made = jbpf("push", "--init", server.url(database))
-    assert made.returncode == 0, made.stderr
+    server.make_tables(database)
     send(store, server, database)
     return server.url(database)
 
@@ -200,6 +198,7 @@ def test_tables_of_another_version_are_refused(server, own_url):
     assert "version 9" in result.stderr
 
 
+@needs_users
 def test_servers_that_refuse_or_are_not_there_are_told(server, url, tmp_path):
     password = tmp_path / "password"
     password.write_text("wrong\n")

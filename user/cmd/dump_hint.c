@@ -358,8 +358,6 @@ static bool is_written(const struct option_stores *stores)
 static void append_range(const struct option_stores *stores, uint64_t first_unix_ns,
 			 uint64_t last_unix_ns, struct strbuf *out)
 {
-	const char *where = stores->from ? "the server" : "the store";
-
 	if (last_unix_ns == 0) {
 		if (stores->from)
 			strbuf_puts(out, "the server has none yet: jbpf push sends them");
@@ -369,7 +367,7 @@ static void append_range(const struct option_stores *stores, uint64_t first_unix
 			strbuf_puts(out, "the store has none at all; is jbpfd running?");
 		return;
 	}
-	strbuf_printf(out, "that time is empty; %s has samples from ", where);
+	strbuf_puts(out, "that time is empty; the store has samples from ");
 	info_append_local_time(out, first_unix_ns);
 	strbuf_puts(out, " to ");
 	info_append_local_time(out, last_unix_ns);

@@ -6,15 +6,19 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
+import pytest
+
 from harness.ports import free_ports
-from harness.programs import LEAST_WAIT, PATIENCE, Lacking
+from harness.programs import LEAST_WAIT, PATIENCE, TOP, Lacking, jbpf
 
 PROGRAM = "clickhouse-server"
+CURRENT = os.environ.get("JBPF_LIBCHDB")  # the engine of today, without users: make check-clickhouse
 
 CONFIG = """<?xml version="1.0"?>
 <yandex>
@@ -56,6 +60,8 @@ USERS = """<?xml version="1.0"?>
 """
 NETWORKS = "<networks><ip>127.0.0.1</ip></networks>"
 
+needs_users = pytest.mark.skipif(bool(CURRENT), reason="the library has no users")
+
 
 class ClickHouse:
     """A server; use it as a context."""
@@ -77,7 +83,12 @@ class ClickHouse:
 
     @staticmethod
     def is_installed():
-        return shutil.which(PROGRAM) is not None
+        return bool(CURRENT) or shutil.which(PROGRAM) is not None
+
+    def command(self):
+        if CURRENT:
+            return [sys.executable, TOP / "tests" / "tools" / "current_clickhouse.py", CURRENT, str(self.port), self.folder / "data"]
+        return [PROGRAM, f"--config-file={self.folder}/config.xml"]
 
     def __enter__(self):
         self.start()
@@ -90,8 +101,7 @@ class ClickHouse:
     def start(self):
         with open(self.folder / "console.log", "ab") as log:
             self.process = subprocess.Popen(
-                [PROGRAM, f"--config-file={self.folder}/config.xml"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder,
+                self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder,
                 env={**os.environ, "TZ": "UTC"})
         deadline = time.monotonic() + LEAST_WAIT
         while True:
@@ -136,6 +146,15 @@ class ClickHouse:
     def make_database(self, name):
         self.query(f"DROP DATABASE IF EXISTS {name}")
         self.query(f"CREATE DATABASE {name}")
+
+    def make_tables(self, name):
+        """A new database with the tables of jbpf push."""
+        self.make_database(name)
+        made = jbpf("push", "--init", self.url(name))
+        assert made.returncode == 0, made.stderr
+        if CURRENT:  # there tables forget after a month, and what tests send is of 2023
+            for table in ("samples", "stacks", "windows"):
+                self.query(f"ALTER TABLE jbpf_{table} REMOVE TTL", name)
 
     def url(self, database, user="default", settings=""):
         """For --from and jbpf push; `settings`: "&password_file=..." or so."""
