@@ -77,69 +77,35 @@ static int set_label(struct script *script, const char *key, const char *value)
 	return script->labels[label] ? 0 : -ENOMEM;
 }
 
-static int set_number32(struct window *window, const char *key, uint32_t value)
+/* Of window_fields, by their names but for these. */
+static int set_number(struct window *window, const char *key, uint64_t value)
 {
-	const struct {
+	static const struct {
 		const char *key;
-		uint32_t *field;
-	} fields[] = {
-		{ "pid", &window->pid },
-		{ "ns_pid", &window->ns_pid },
-		{ "exec_id", &window->exec_id },
-		{ "frequency_hz", &window->frequency_hz },
-		{ "event", &window->event },
-		{ "unit", &window->period_unit },
-		{ "jit_source", &window->jit_source },
-		{ "jit_age_ms", &window->jit_age_ms },
-		{ "jit_entries", &window->jit_entries },
-		{ "attach_outcome", &window->attach_outcome },
-		{ "preserve_frame_pointer", &window->preserve_frame_pointer },
-		{ "is_jvm", &window->is_jvm },
-		{ "preserve_frame_pointer_origin", &window->preserve_frame_pointer_origin },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		if (strcmp(fields[i].key, key) == 0) {
-			*fields[i].field = value;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
-static int set_number64(struct window *window, const char *key, uint64_t value)
-{
-	const struct {
-		const char *key;
-		uint64_t *field;
+		const char *name;
 		uint64_t factor;
-	} fields[] = {
-		{ "start", &window->start_unix_ns, CLOCK_NS_PER_S },
-		{ "duration", &window->duration_ns, CLOCK_NS_PER_S },
-		{ "process_start", &window->process_start_ns, 1 },
-		{ "start_boot", &window->start_boot_ns, CLOCK_NS_PER_S },
-		{ "cgroup_id", &window->cgroup_id, 1 },
-		{ "samples", &window->counts.samples, 1 },
-		{ "period", &window->period, 1 },
-		{ "frames", &window->counts.frames, 1 },
-		{ "unknown_frames", &window->counts.unknown_frames, 1 },
-		{ "truncated_samples", &window->counts.truncated_samples, 1 },
-		{ "jit_frames", &window->counts.jit_frames, 1 },
-		{ "unknown_jit_frames", &window->counts.unknown_jit_frames, 1 },
-		{ "ambiguous_frames", &window->counts.ambiguous_frames, 1 },
-		{ "inlined_frames", &window->counts.inlined_frames, 1 },
-		{ "interpreted_frames", &window->counts.interpreted_frames, 1 },
-		{ "jit_leaf_samples", &window->counts.jit_leaf_samples, 1 },
-		{ "repaired_samples", &window->counts.repaired_samples, 1 },
-		{ "unrepaired_samples", &window->counts.unrepaired_samples, 1 },
-		{ "run_delay_ns", &window->counts.run_delay_ns, 1 },
+	} others[] = {
+		{ "start", "start_ns", CLOCK_NS_PER_S },
+		{ "duration", "duration_ns", CLOCK_NS_PER_S },
+		{ "start_boot", "start_boot_ns", CLOCK_NS_PER_S },
+		{ "process_start", "process_start_ns", 1 },
+		{ "unit", "period_unit", 1 },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		if (strcmp(fields[i].key, key) == 0) {
-			*fields[i].field = value * fields[i].factor;
-			return 0;
-		}
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		if (strcmp(others[i].key, key) != 0)
+			continue;
+		key = others[i].name;
+		value *= others[i].factor;
+		break;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(window_fields); i++) {
+		const struct window_field *field = &window_fields[i];
+
+		if (strcmp(field->name, key) == 0)
+			return window_number_set(window, field->offset, field->bytes, value) ?
+				       0 :
+				       -EINVAL;
 	}
 	for (int i = 0; i < WINDOW_LOSS_CNT; i++) {
 		if (strcmp(window_loss_name((enum window_loss)i), key) == 0) {
@@ -159,13 +125,8 @@ static int set_field(struct script *script, char *pair)
 		return -EINVAL;
 	*value++ = '\0';
 	decode(value);
-	if (parse_u64(value, &number) == 0) {
-		if (set_number64(&script->window, pair, number) == 0)
-			return 0;
-		if (number <= UINT32_MAX &&
-		    set_number32(&script->window, pair, (uint32_t)number) == 0)
-			return 0;
-	}
+	if (parse_u64(value, &number) == 0 && set_number(&script->window, pair, number) == 0)
+		return 0;
 	return set_label(script, pair, value);
 }
 

@@ -67,11 +67,6 @@ static inline uint64_t random_u64(struct random_windows *random)
 	}
 }
 
-static inline uint32_t random_u32(struct random_windows *random)
-{
-	return (uint32_t)random_u64(random);
-}
-
 static inline void random_init(struct random_windows *random, uint64_t seed, uint32_t stream_cnt,
 			       uint32_t stack_cnt)
 {
@@ -103,40 +98,16 @@ static inline void random_text(struct random_windows *random, const char *frame,
 
 static inline void random_fields(struct random_windows *random, struct window *window)
 {
-	uint64_t *const wide[] = {
-		&window->counts.unknown_frames,
-		&window->counts.frames,
-		&window->counts.truncated_samples,
-		&window->counts.jit_frames,
-		&window->counts.unknown_jit_frames,
-		&window->counts.ambiguous_frames,
-		&window->counts.inlined_frames,
-		&window->counts.interpreted_frames,
-		&window->counts.jit_leaf_samples,
-		&window->counts.repaired_samples,
-		&window->counts.unrepaired_samples,
-		&window->counts.run_delay_ns,
-		&window->start_boot_ns,
-		&window->counts.samples,
-	};
-	uint32_t *const narrow[] = {
-		&window->jit_source,
-		&window->jit_age_ms,
-		&window->jit_entries,
-		&window->attach_outcome,
-		&window->attach_cnt,
-		&window->attach_command_ms,
-		&window->preserve_frame_pointer,
-		&window->is_jvm,
-		&window->preserve_frame_pointer_origin,
-	};
+	for (size_t i = 0; i < ARRAY_SIZE(window_fields); i++) {
+		const struct window_field *field = &window_fields[i];
 
-	for (size_t i = 0; i < ARRAY_SIZE(wide); i++)
-		*wide[i] = random_u64(random);
+		if (field->kind == WINDOW_FIELD_COUNT || field->kind == WINDOW_FIELD_STATE)
+			(void)window_number_set(window, field->offset, field->bytes,
+						random_u64(random));
+	}
+	window->start_boot_ns = random_u64(random);
 	for (int i = 0; i < STACK_END_CNT; i++)
 		window->counts.ends[i] = random_u64(random);
-	for (size_t i = 0; i < ARRAY_SIZE(narrow); i++)
-		*narrow[i] = random_u32(random);
 	for (int i = 0; i < WINDOW_LOSS_CNT; i++)
 		window->lost[i] = random_below(random, 3) ? 0 : random_u64(random);
 }

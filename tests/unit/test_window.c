@@ -49,6 +49,26 @@ static void every_loss_has_a_name_of_its_own(void **state)
 	}
 }
 
+static void every_number_has_a_name_and_a_section_of_its_own(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(window_fields); i++) {
+		const struct window_field *field = &window_fields[i];
+
+		assert_true(field->bytes == 4 || field->bytes == 8);
+		/* enum rows_section of rows_columns.h */
+		if (field->kind == WINDOW_FIELD_TRACK)
+			assert_in_range(field->section, 3, 31);
+		else if (field->section)
+			assert_in_range(field->section, 33, 79);
+		for (size_t k = 0; k < i; k++) {
+			assert_string_not_equal(field->name, window_fields[k].name);
+			assert_int_not_equal(field->offset, window_fields[k].offset);
+			assert_true(!field->section || field->section != window_fields[k].section);
+		}
+	}
+}
+
 static void a_time_has_no_weight_of_samples(void **state)
 {
 	const struct window_counts counts = { .samples = 3, .frames = 9, .run_delay_ns = 500 };
@@ -88,6 +108,7 @@ int main(void)
 		cmocka_unit_test(label_names_are_those_on_disk),
 		cmocka_unit_test(every_label_has_a_name_of_its_own),
 		cmocka_unit_test(every_loss_has_a_name_of_its_own),
+		cmocka_unit_test(every_number_has_a_name_and_a_section_of_its_own),
 		cmocka_unit_test(a_time_has_no_weight_of_samples),
 		cmocka_unit_test(unknown_names_are_no_label),
 		cmocka_unit_test(missing_label_reads_as_empty),

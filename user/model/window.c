@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Names of a window's labels and losses. The label names reach disk and JSON: append, never rename.
+ * A window's numbers, and the names of its labels and losses. The names reach disk and JSON: append, never rename.
  */
 #include "user/model/window.h"
 
@@ -10,6 +10,57 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/saturate.h"
+
+#define FIELD(name_, field_, kind_, section_, is_delta_)                           \
+	{                                                                          \
+		.name = (name_), .offset = offsetof(struct window, field_),        \
+		.bytes = sizeof(((struct window *)NULL)->field_), .kind = (kind_), \
+		.section = (section_), .is_delta = (is_delta_)                     \
+	}
+#define TIME(field, section, is_delta)	FIELD(#field, field, WINDOW_FIELD_TIME, section, is_delta)
+#define TRACK(field, section, is_delta) FIELD(#field, field, WINDOW_FIELD_TRACK, section, is_delta)
+#define STATE(field, section)		FIELD(#field, field, WINDOW_FIELD_STATE, section, true)
+#define COUNT(field, section)		FIELD(#field, counts.field, WINDOW_FIELD_COUNT, section, false)
+
+const struct window_field window_fields[WINDOW_FIELD_CNT] = {
+	FIELD("start_ns", start_unix_ns, WINDOW_FIELD_TIME, 0, false),
+	TIME(duration_ns, 33, true),
+	TIME(recorded_ns, 70, true),
+	TIME(window_cnt, 69, false),
+	TIME(start_boot_ns, 0, false),
+	TRACK(event, 11, true),
+	TRACK(frequency_hz, 8, true),
+	TRACK(cpu_cnt, 9, true),
+	TRACK(pid, 3, true),
+	TRACK(ns_pid, 4, true),
+	TRACK(process_start_ns, 5, true),
+	TRACK(cgroup_id, 6, true),
+	TRACK(exec_id, 7, false),
+	COUNT(samples, 35),
+	COUNT(unknown_frames, 36),
+	COUNT(frames, 37),
+	COUNT(truncated_samples, 38),
+	COUNT(jit_frames, 39),
+	COUNT(unknown_jit_frames, 40),
+	COUNT(ambiguous_frames, 41),
+	COUNT(inlined_frames, 42),
+	COUNT(interpreted_frames, 43),
+	COUNT(jit_leaf_samples, 44),
+	COUNT(repaired_samples, 45),
+	COUNT(unrepaired_samples, 46),
+	COUNT(run_delay_ns, 47),
+	STATE(jit_source, 60),
+	STATE(jit_age_ms, 61),
+	STATE(jit_entries, 62),
+	STATE(attach_outcome, 63),
+	STATE(attach_cnt, 64),
+	STATE(attach_command_ms, 65),
+	STATE(preserve_frame_pointer, 66),
+	STATE(preserve_frame_pointer_origin, 68),
+	STATE(is_jvm, 67),
+	TRACK(period_unit, 12, true),
+	TRACK(period, 13, true),
+};
 
 static const char *const label_names[WINDOW_LABEL_CNT] = {
 	[WINDOW_LABEL_COMM] = "comm",
@@ -51,6 +102,33 @@ static const char *const loss_names[WINDOW_LOSS_CNT] = {
 	[WINDOW_LOSS_CUT] = "cut",
 	[WINDOW_LOSS_GIVEN_UP] = "given_up",
 };
+
+uint64_t window_number_get(const void *within, size_t offset, size_t bytes)
+{
+	const char *at = (const char *)within + offset;
+	uint32_t value32;
+	uint64_t value64;
+
+	if (bytes == sizeof(value32)) {
+		memcpy(&value32, at, sizeof(value32));
+		return value32;
+	}
+	memcpy(&value64, at, sizeof(value64));
+	return value64;
+}
+
+bool window_number_set(void *within, size_t offset, size_t bytes, uint64_t value)
+{
+	char *at = (char *)within + offset;
+	uint32_t value32 = (uint32_t)value;
+
+	if (bytes == sizeof(value32)) {
+		memcpy(at, &value32, sizeof(value32));
+		return value32 == value;
+	}
+	memcpy(at, &value, sizeof(value));
+	return true;
+}
 
 const char *window_label_name(enum window_label label)
 {
@@ -101,24 +179,16 @@ bool window_is_same_stream(const struct window *a, const struct window *b)
 void window_counts_add_weighted(struct window_counts *sum, const struct window_counts *counts,
 				uint64_t weight)
 {
-#define ADD(field) sum->field = add_saturated(sum->field, multiply_saturated(counts->field, weight))
-	ADD(samples);
-	ADD(unknown_frames);
-	ADD(frames);
-	ADD(truncated_samples);
-	ADD(jit_frames);
-	ADD(unknown_jit_frames);
-	ADD(ambiguous_frames);
-	ADD(inlined_frames);
-	ADD(interpreted_frames);
-	ADD(jit_leaf_samples);
-	ADD(repaired_samples);
-	ADD(unrepaired_samples);
+	uint64_t run_delay_ns = add_saturated(sum->run_delay_ns, counts->run_delay_ns);
+	uint64_t sums[WINDOW_COUNT_CNT], values[WINDOW_COUNT_CNT];
+
+	memcpy(sums, sum, sizeof(sums));
+	memcpy(values, counts, sizeof(values));
+	for (size_t i = 0; i < WINDOW_COUNT_CNT; i++)
+		sums[i] = add_saturated(sums[i], multiply_saturated(values[i], weight));
+	memcpy(sum, sums, sizeof(sums));
 	/* That is no count of samples. */
-	sum->run_delay_ns = add_saturated(sum->run_delay_ns, counts->run_delay_ns);
-	for (size_t i = 0; i < ARRAY_SIZE(sum->ends); i++)
-		ADD(ends[i]);
-#undef ADD
+	sum->run_delay_ns = run_delay_ns;
 }
 
 void window_counts_add(struct window_counts *sum, const struct window_counts *counts)

@@ -10,6 +10,7 @@
 #define JBPF_MODEL_WINDOW_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "user/model/event.h"
@@ -71,7 +72,7 @@ enum window_flag {
 	WINDOW_FLAG_ON = 2,
 };
 
-/* What was counted in a window; adds up over windows. */
+/* What was counted in a window; adds up over windows. Nothing but uint64_t: see WINDOW_COUNT_CNT. */
 struct window_counts {
 	uint64_t samples;
 	uint64_t unknown_frames;    /* frames without a name, times samples */
@@ -92,6 +93,9 @@ struct window_counts {
 	 */
 	uint64_t run_delay_ns;
 };
+
+/* Its numbers, those of `ends` among them. */
+#define WINDOW_COUNT_CNT (sizeof(struct window_counts) / sizeof(uint64_t))
 
 struct window {
 	/* Time. */
@@ -155,6 +159,34 @@ struct window {
 	/* NULL = not known; owner: whoever filled the window. */
 	const char *labels[WINDOW_LABEL_CNT];
 };
+
+/* What a number is when windows are merged. */
+enum window_field_kind {
+	WINDOW_FIELD_TIME = 0, /* worked out anew */
+	WINDOW_FIELD_TRACK,    /* the same in all windows of a track */
+	WINDOW_FIELD_STATE,    /* as it was at the window's end */
+	WINDOW_FIELD_COUNT,    /* adds up */
+};
+
+/* A number of struct window, by one name in ClickHouse and in JSON. */
+struct window_field {
+	const char *name;
+	size_t offset; /* in struct window */
+	size_t bytes;  /* 4 or 8 */
+	enum window_field_kind kind;
+	uint32_t section; /* in merged hours, enum rows_section; 0: in a form of its own */
+	bool is_delta;	  /* there, as the difference to the row before */
+};
+
+#define WINDOW_FIELD_CNT 37
+
+/* All numbers but losses and ends. ClickHouse's id of a track has those of one in this order: append only. */
+extern const struct window_field window_fields[WINDOW_FIELD_CNT];
+
+/* A number of 4 or 8 bytes within a struct. */
+uint64_t window_number_get(const void *within, size_t offset, size_t bytes);
+/* false when the value is too large for it. */
+bool window_number_set(void *within, size_t offset, size_t bytes, uint64_t value);
 
 /* "comm", "service", ... */
 const char *window_label_name(enum window_label label);

@@ -15,6 +15,7 @@
 #include "user/model/stack_text.h"
 #include "user/model/thread_counts.h"
 #include "user/output/escape.h"
+#include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/saturate.h"
 
@@ -330,19 +331,20 @@ void info_append_ends(struct strbuf *out, const struct window_counts *counts)
 
 void info_json_counts(struct json_writer *json, const struct window_counts *counts)
 {
+	const struct window window = { .counts = *counts };
+
 	json_writer_member_u64(json, "frames", counts->frames);
-	json_writer_member_u64(json, "unknown_frames", counts->unknown_frames);
-	json_writer_member_u64(json, "truncated_samples", counts->truncated_samples);
-	json_writer_member_u64(json, "jit_frames", counts->jit_frames);
-	json_writer_member_u64(json, "unknown_jit_frames", counts->unknown_jit_frames);
-	json_writer_member_u64(json, "ambiguous_frames", counts->ambiguous_frames);
-	json_writer_member_u64(json, "inlined_frames", counts->inlined_frames);
-	json_writer_member_u64(json, "interpreted_frames", counts->interpreted_frames);
-	json_writer_member_u64(json, "jit_leaf_samples", counts->jit_leaf_samples);
-	json_writer_member_u64(json, "repaired_samples", counts->repaired_samples);
-	json_writer_member_u64(json, "unrepaired_samples", counts->unrepaired_samples);
-	if (counts->run_delay_ns)
-		json_writer_member_u64(json, "run_delay_ns", counts->run_delay_ns);
+	for (size_t i = 0; i < ARRAY_SIZE(window_fields); i++) {
+		const struct window_field *field = &window_fields[i];
+		uint64_t value = window_number_get(&window, field->offset, field->bytes);
+
+		/* Samples are a member of more objects, and a delay is only known of some events. */
+		if (field->kind != WINDOW_FIELD_COUNT || strcmp(field->name, "samples") == 0 ||
+		    strcmp(field->name, "frames") == 0)
+			continue;
+		if (value || strcmp(field->name, "run_delay_ns") != 0)
+			json_writer_member_u64(json, field->name, value);
+	}
 }
 
 void info_json_ends(struct json_writer *json, const struct window_counts *counts)

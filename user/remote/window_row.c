@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See window_row.h: one table of columns for all directions. */
+/* See window_row.h: all directions go by the table of a window's numbers. */
 #include "user/remote/window_row.h"
 
 #include <errno.h>
@@ -11,62 +11,6 @@
 #include "user/util/varint.h"
 
 #define FIRST_NUMBER 3 /* behind the key */
-
-struct number {
-	const char *name;
-	size_t offset; /* in struct window */
-	size_t bytes;  /* 4 or 8 */
-	bool is_track; /* the same in all windows of a track */
-};
-
-#define COLUMN(name_, field, is_track_)                                                  \
-	{                                                                                \
-		.name = (name_), .offset = offsetof(struct window, field),               \
-		.bytes = sizeof(((struct window *)NULL)->field), .is_track = (is_track_) \
-	}
-#define TRACK(field) COLUMN(#field, field, true)
-#define STATE(field) COLUMN(#field, field, false)
-#define COUNT(field) COLUMN(#field, counts.field, false)
-
-static const struct number numbers[] = {
-	COLUMN("start_ns", start_unix_ns, false),
-	STATE(duration_ns),
-	STATE(recorded_ns),
-	STATE(window_cnt),
-	STATE(start_boot_ns),
-	TRACK(event),
-	TRACK(frequency_hz),
-	TRACK(cpu_cnt),
-	TRACK(pid),
-	TRACK(ns_pid),
-	TRACK(process_start_ns),
-	TRACK(cgroup_id),
-	TRACK(exec_id),
-	COUNT(samples),
-	COUNT(unknown_frames),
-	COUNT(frames),
-	COUNT(truncated_samples),
-	COUNT(jit_frames),
-	COUNT(unknown_jit_frames),
-	COUNT(ambiguous_frames),
-	COUNT(inlined_frames),
-	COUNT(interpreted_frames),
-	COUNT(jit_leaf_samples),
-	COUNT(repaired_samples),
-	COUNT(unrepaired_samples),
-	COUNT(run_delay_ns),
-	STATE(jit_source),
-	STATE(jit_age_ms),
-	STATE(jit_entries),
-	STATE(attach_outcome),
-	STATE(attach_cnt),
-	STATE(attach_command_ms),
-	STATE(preserve_frame_pointer),
-	STATE(preserve_frame_pointer_origin),
-	STATE(is_jvm),
-	TRACK(period_unit),
-	TRACK(period),
-};
 
 /* Behind the numbers. */
 enum {
@@ -80,41 +24,24 @@ enum {
 	AT_CNT
 };
 
-#define AT(place) (FIRST_NUMBER + ARRAY_SIZE(numbers) + (place))
+#define AT(place) (FIRST_NUMBER + ARRAY_SIZE(window_fields) + (place))
 
-_Static_assert(FIRST_NUMBER + ARRAY_SIZE(numbers) + AT_CNT <= CLICKHOUSE_FIELDS_MAX,
+_Static_assert(FIRST_NUMBER + ARRAY_SIZE(window_fields) + AT_CNT <= CLICKHOUSE_FIELDS_MAX,
 	       "a row has room in an answer");
 
-static uint64_t get_number(const struct number *number, const struct window *window)
+static uint64_t get_number(const struct window_field *number, const struct window *window)
 {
-	const char *field = (const char *)window + number->offset;
-	uint32_t value32;
-	uint64_t value64;
-
-	if (number->bytes == sizeof(value32)) {
-		memcpy(&value32, field, sizeof(value32));
-		return value32;
-	}
-	memcpy(&value64, field, sizeof(value64));
-	return value64;
+	return window_number_get(window, number->offset, number->bytes);
 }
 
-static int set_number(const struct number *number, struct window *window,
+static int set_number(const struct window_field *number, struct window *window,
 		      const struct clickhouse_field *from)
 {
-	char *field = (char *)window + number->offset;
 	uint64_t value;
-	uint32_t value32;
 
 	if (clickhouse_field_u64(from, &value))
 		return -EBADMSG;
-	if (number->bytes == sizeof(value)) {
-		memcpy(field, &value, sizeof(value));
-		return 0;
-	}
-	value32 = (uint32_t)value;
-	memcpy(field, &value32, sizeof(value32));
-	return value32 == value ? 0 : -EBADMSG;
+	return window_number_set(window, number->offset, number->bytes, value) ? 0 : -EBADMSG;
 }
 
 /* ---- the key ---- */
@@ -132,9 +59,9 @@ int window_row_stream(const struct window *window, uint64_t *out)
 	__cleanup_strbuf struct strbuf key = STRBUF_INIT;
 
 	strbuf_append(&key, window->boot_id, sizeof(window->boot_id));
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-		if (numbers[i].is_track)
-			clickhouse_put_u64(&key, get_number(&numbers[i], window));
+	for (size_t i = 0; i < ARRAY_SIZE(window_fields); i++) {
+		if (window_fields[i].kind == WINDOW_FIELD_TRACK)
+			clickhouse_put_u64(&key, get_number(&window_fields[i], window));
 	}
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
 		const char *label = window_label(window, (enum window_label)i);
@@ -169,8 +96,9 @@ static void put_columns(struct strbuf *out, const char *label_type, bool types)
 #define PUT(name, type) strbuf_printf(out, types ? ", %s %s" : ", %s", (name), (type))
 	strbuf_puts(out,
 		    types ? "service String, ts DateTime, stream UInt64" : "service, ts, stream");
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		PUT(numbers[i].name, numbers[i].bytes == sizeof(uint32_t) ? "UInt32" : "UInt64");
+	for (size_t i = 0; i < ARRAY_SIZE(window_fields); i++)
+		PUT(window_fields[i].name,
+		    window_fields[i].bytes == sizeof(uint32_t) ? "UInt32" : "UInt64");
 	PUT("boot_id", "FixedString(16)");
 	PUT("lost", "Array(UInt64)");
 	PUT("ends", "Array(UInt64)");
@@ -211,10 +139,10 @@ void window_row_encode(struct strbuf *out, const struct window *window, uint32_t
 	clickhouse_put_string(out, service, strlen(service));
 	clickhouse_put_u32(out, minute_unix_s);
 	clickhouse_put_u64(out, stream);
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-		uint64_t value = get_number(&numbers[i], window);
+	for (size_t i = 0; i < ARRAY_SIZE(window_fields); i++) {
+		uint64_t value = get_number(&window_fields[i], window);
 
-		if (numbers[i].bytes == sizeof(uint32_t))
+		if (window_fields[i].bytes == sizeof(uint32_t))
 			clickhouse_put_u32(out, (uint32_t)value);
 		else
 			clickhouse_put_u64(out, value);
@@ -265,8 +193,8 @@ int window_row_decode(const struct clickhouse_field *fields, struct window_row *
 	struct window_row row = { 0 };
 	int err = clickhouse_field_u64(&fields[2], &row.stream);
 
-	for (size_t i = 0; !err && i < ARRAY_SIZE(numbers); i++)
-		err = set_number(&numbers[i], &row.window, &fields[FIRST_NUMBER + i]);
+	for (size_t i = 0; !err && i < ARRAY_SIZE(window_fields); i++)
+		err = set_number(&window_fields[i], &row.window, &fields[FIRST_NUMBER + i]);
 	if (!err)
 		err = decode_rest(fields, &row.window);
 	if (!err)

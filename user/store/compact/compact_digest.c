@@ -128,23 +128,15 @@ static int ticks_digest(const struct window *window, const char *text, size_t le
 
 static uint64_t counts_digest(const struct window *window, uint64_t seed)
 {
-	const struct window_counts *counts = &window->counts;
-	const uint64_t values[] = {
-		counts->samples,	   counts->unknown_frames,   counts->frames,
-		counts->truncated_samples, counts->jit_frames,	     counts->unknown_jit_frames,
-		counts->ambiguous_frames,  counts->inlined_frames,   counts->interpreted_frames,
-		counts->jit_leaf_samples,  counts->repaired_samples, counts->unrepaired_samples,
-		counts->run_delay_ns,
-	};
+	uint64_t values[WINDOW_COUNT_CNT];
 	uint64_t sum = 0;
 	uint64_t place = 0;
 
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+	memcpy(values, &window->counts, sizeof(values));
+	for (size_t i = 0; i < WINDOW_COUNT_CNT; i++)
 		sum += mix(seed, place++) * values[i];
 	for (size_t i = 0; i < WINDOW_LOSS_CNT; i++)
 		sum += mix(seed, place++) * window->lost[i];
-	for (size_t i = 0; i < STACK_END_CNT; i++)
-		sum += mix(seed, place++) * counts->ends[i];
 	return sum;
 }
 

@@ -62,20 +62,31 @@ static void put_values(struct table_writer *writer, unsigned int section,
 		put_section(writer, section, values);
 }
 
-static void put_column(struct table_writer *writer, const struct column *column,
+static void put_column(struct table_writer *writer, const struct window_field *field,
 		       const struct window *const *windows, uint32_t cnt)
 {
 	uint64_t before = 0;
 
 	strbuf_clear(&writer->column);
 	for (uint32_t i = 0; i < cnt; i++) {
-		uint64_t value = rows_column_get(column, windows[i]);
+		uint64_t value = window_number_get(windows[i], field->offset, field->bytes);
 
-		varint_put(&writer->column,
-			   column->kind == COLUMN_DELTA ? zigzag(value - before) : value);
+		varint_put(&writer->column, field->is_delta ? zigzag(value - before) : value);
 		before = value;
 	}
-	put_values(writer, column->section, &writer->column);
+	put_values(writer, field->section, &writer->column);
+}
+
+/* Those of the sections `first` to `last`. */
+static void put_columns(struct table_writer *writer, uint32_t first, uint32_t last,
+			const struct window *const *windows, uint32_t cnt)
+{
+	for (uint32_t section = first; section <= last; section++) {
+		struct window_field field;
+
+		if (rows_column(section, &field))
+			put_column(writer, &field, windows, cnt);
+	}
 }
 
 /* The difference between the two clocks is nearly constant. */
@@ -99,28 +110,6 @@ static void put_starts(struct table_writer *writer)
 	}
 	put_values(writer, SECTION_START, &writer->column);
 	put_values(writer, SECTION_START_BOOT, &boots);
-}
-
-static void put_losses(struct table_writer *writer)
-{
-	const struct rows_input *input = writer->input;
-
-	for (unsigned int i = 0; i < WINDOW_LOSS_CNT; i++) {
-		const struct column column = rows_loss_column((enum window_loss)i);
-
-		put_column(writer, &column, input->rows, input->row_cnt);
-	}
-}
-
-static void put_ends(struct table_writer *writer)
-{
-	const struct rows_input *input = writer->input;
-
-	for (unsigned int i = 0; i < STACK_END_CNT; i++) {
-		const struct column column = rows_end_column((enum stack_end)i);
-
-		put_column(writer, &column, input->rows, input->row_cnt);
-	}
 }
 
 /* Skips and counts apart: each compresses better among its like. */
@@ -240,8 +229,8 @@ static void put_tracks(struct table_writer *writer)
 		put_string_id(writer, writer->tracks[i]->boot_id,
 			      sizeof(writer->tracks[i]->boot_id));
 	put_section(writer, SECTION_TRACK_BOOT_ID, &writer->column);
-	for (size_t i = 0; i < ARRAY_SIZE(rows_track_columns); i++)
-		put_column(writer, &rows_track_columns[i], writer->tracks, writer->track_cnt);
+	put_columns(writer, SECTION_TRACK_FIRST, SECTION_TRACK_LAST, writer->tracks,
+		    writer->track_cnt);
 	put_labels(writer);
 }
 
@@ -250,10 +239,8 @@ static void put_rows(struct table_writer *writer)
 	const struct rows_input *input = writer->input;
 
 	put_starts(writer);
-	for (size_t i = 0; i < ARRAY_SIZE(rows_row_columns); i++)
-		put_column(writer, &rows_row_columns[i], input->rows, input->row_cnt);
-	put_losses(writer);
-	put_ends(writer);
+	put_columns(writer, SECTION_ROW_FIRST, SECTION_ROW_LAST, input->rows, input->row_cnt);
+	put_columns(writer, SECTION_LOST, SECTION_CNT - 1, input->rows, input->row_cnt);
 	put_cells(writer);
 	put_entries(writer, input->stacks, SECTION_STACK_CNTS);
 	put_entries(writer, input->sources, SECTION_SOURCE_CNTS);

@@ -85,10 +85,10 @@ static int parse_sections(struct table_parser *parser, struct varint_reader *rea
 }
 
 /* One column into `cnt` windows; one that is not there leaves zeros. */
-static int parse_column(const struct table_parser *parser, const struct column *column,
+static int parse_column(const struct table_parser *parser, const struct window_field *field,
 			struct window *windows, uint32_t cnt)
 {
-	struct varint_reader reader = section_reader(parser, column->section);
+	struct varint_reader reader = section_reader(parser, field->section);
 	uint64_t value = 0;
 
 	if (!reader.at)
@@ -96,11 +96,26 @@ static int parse_column(const struct table_parser *parser, const struct column *
 	for (uint32_t i = 0; i < cnt; i++) {
 		uint64_t code = varint_get(&reader);
 
-		value = column->kind == COLUMN_DELTA ? value + unzigzag(code) : code;
-		if (!rows_column_set(column, &windows[i], value))
+		value = field->is_delta ? value + unzigzag(code) : code;
+		if (!window_number_set(&windows[i], field->offset, field->bytes, value))
 			return -EINVAL;
 	}
 	return reader.failed ? -EINVAL : 0;
+}
+
+/* Those of the sections `first` to `last`. */
+static int parse_columns(const struct table_parser *parser, uint32_t first, uint32_t last,
+			 struct window *windows, uint32_t cnt)
+{
+	int err = 0;
+
+	for (uint32_t section = first; section <= last && !err; section++) {
+		struct window_field field;
+
+		if (parser->sections[section].bytes && rows_column(section, &field))
+			err = parse_column(parser, &field, windows, cnt);
+	}
+	return err;
 }
 
 /* A string by its number + 1; *out is NULL for 0. false when there is none of that number. */
@@ -191,8 +206,9 @@ static int parse_tracks(struct table_parser *parser)
 	if (!parser->tracks || !parser->track_rows)
 		return -ENOMEM;
 	err = parse_boot_ids(parser);
-	for (size_t i = 0; i < ARRAY_SIZE(rows_track_columns) && !err; i++)
-		err = parse_column(parser, &rows_track_columns[i], parser->tracks, cnt);
+	if (!err)
+		err = parse_columns(parser, SECTION_TRACK_FIRST, SECTION_TRACK_LAST, parser->tracks,
+				    cnt);
 	if (!err)
 		err = parse_labels(parser);
 	return err ? err : parse_track_rows(parser);
@@ -218,30 +234,6 @@ static int parse_starts(struct table_parser *parser)
 		row->start_boot_ns = row->start_unix_ns + difference;
 	}
 	return starts.failed || boots.failed ? -EINVAL : 0;
-}
-
-static int parse_losses(struct table_parser *parser)
-{
-	int err = 0;
-
-	for (unsigned int i = 0; i < WINDOW_LOSS_CNT && !err; i++) {
-		const struct column column = rows_loss_column((enum window_loss)i);
-
-		err = parse_column(parser, &column, parser->table->rows, parser->table->row_cnt);
-	}
-	return err;
-}
-
-static int parse_ends(struct table_parser *parser)
-{
-	int err = 0;
-
-	for (unsigned int i = 0; i < STACK_END_CNT && !err; i++) {
-		const struct column column = rows_end_column((enum stack_end)i);
-
-		err = parse_column(parser, &column, parser->table->rows, parser->table->row_cnt);
-	}
-	return err;
 }
 
 /* One row's cells as a window has them. */
@@ -322,16 +314,14 @@ static int parse_threads(struct table_parser *parser)
 static int parse_rows(struct table_parser *parser)
 {
 	struct rows_table *table = parser->table;
-	int err = 0;
+	int err = parse_columns(parser, SECTION_ROW_FIRST, SECTION_ROW_LAST, table->rows,
+				table->row_cnt);
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows_row_columns) && !err; i++)
-		err = parse_column(parser, &rows_row_columns[i], table->rows, table->row_cnt);
 	if (!err)
 		err = parse_starts(parser);
 	if (!err)
-		err = parse_losses(parser);
-	if (!err)
-		err = parse_ends(parser);
+		err = parse_columns(parser, SECTION_LOST, SECTION_CNT - 1, table->rows,
+				    table->row_cnt);
 	if (!err)
 		err = parse_cells(parser);
 	if (!err)
