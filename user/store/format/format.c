@@ -21,19 +21,9 @@
 /* Within a commit record's payload. */
 #define COMMIT_OFFSET_SEGMENT_ID 0
 #define COMMIT_OFFSET_SEQUENCE	 16
-#define COMMIT_FIXED_MIN_BYTES	 168 /* of the window's fixed fields, as the first jbpf wrote them */
-#define COMMIT_LATER_BYTES	 56  /* of the group behind them */
-#define COMMIT_EVENT_BYTES	 16  /* and of the one behind that */
-#define COMMIT_THREADS_BYTES	 8
-#define COMMIT_RUN_DELAY_BYTES	 8
-#define COMMIT_TICKS_BYTES	 8
-#define COMMIT_FIXED_BYTES                                                                         \
-	(COMMIT_FIXED_MIN_BYTES + COMMIT_LATER_BYTES + COMMIT_EVENT_BYTES + COMMIT_THREADS_BYTES + \
-	 COMMIT_RUN_DELAY_BYTES + COMMIT_TICKS_BYTES)
-
-#define OFFSET_PAYLOAD	   (FORMAT_FRAME_HEADER_BYTES + FORMAT_ENVELOPE_BYTES)
-#define OFFSET_FRAME_SIZE  4
-#define OFFSET_PAYLOAD_LEN 24
+#define OFFSET_PAYLOAD		 (FORMAT_FRAME_HEADER_BYTES + FORMAT_ENVELOPE_BYTES)
+#define OFFSET_FRAME_SIZE	 4
+#define OFFSET_PAYLOAD_LEN	 24
 
 uint32_t format_get_u32(const uint8_t *bytes)
 {
@@ -132,49 +122,90 @@ int format_encode_header(const struct format_header *header, struct strbuf *out)
 	return record_end(&writer);
 }
 
-/* The fields of the first jbpf, then what came later. */
-static void write_window_fields(struct byte_writer *writer, const struct window *window)
-{
-	byte_writer_uint(writer, window->start_unix_ns, 8);
-	byte_writer_uint(writer, window->duration_ns, 8);
-	byte_writer_uint(writer, window->start_boot_ns, 8);
-	byte_writer_bytes(writer, window->boot_id, sizeof(window->boot_id));
-	byte_writer_uint(writer, window->frequency_hz, 4);
-	byte_writer_uint(writer, window->cpu_cnt, 4);
-	byte_writer_uint(writer, window->pid, 4);
-	byte_writer_uint(writer, window->ns_pid, 4);
-	byte_writer_uint(writer, window->process_start_ns, 8);
-	byte_writer_uint(writer, window->cgroup_id, 8);
-	byte_writer_uint(writer, window->exec_id, 4);
-	byte_writer_uint(writer, window->is_jvm, 4);
-	byte_writer_uint(writer, window->counts.samples, 8);
-	byte_writer_uint(writer, window->counts.unknown_frames, 8);
-	byte_writer_uint(writer, window->counts.frames, 8);
-	byte_writer_uint(writer, window->counts.truncated_samples, 8);
-	byte_writer_uint(writer, window->counts.jit_frames, 8);
-	byte_writer_uint(writer, window->counts.unknown_jit_frames, 8);
-	byte_writer_uint(writer, window->counts.ambiguous_frames, 8);
-	byte_writer_uint(writer, window->jit_source, 4);
-	byte_writer_uint(writer, window->jit_age_ms, 4);
-	byte_writer_uint(writer, window->jit_entries, 4);
-	byte_writer_uint(writer, window->attach_outcome, 4);
-	byte_writer_uint(writer, window->attach_cnt, 4);
-	byte_writer_uint(writer, window->attach_command_ms, 4);
-	byte_writer_uint(writer, window->preserve_frame_pointer, 4);
-	byte_writer_uint(writer, 0, 4); /* reserved */
-	byte_writer_uint(writer, window->counts.inlined_frames, 8);
-	byte_writer_uint(writer, window->counts.interpreted_frames, 8);
-	byte_writer_uint(writer, window->counts.jit_leaf_samples, 8);
-	byte_writer_uint(writer, window->counts.repaired_samples, 8);
-	byte_writer_uint(writer, window->counts.unrepaired_samples, 8);
-	byte_writer_uint(writer, window->preserve_frame_pointer_origin, 4);
-}
+#define FIELD(field)                                                \
+	{                                                           \
+		.offset = offsetof(struct format_commit, field),    \
+		.bytes = sizeof(((struct format_commit *)0)->field) \
+	}
+#define RESERVED                                \
+	{                                       \
+		.bytes = 4, .is_reserved = true \
+	}
+#define WINDOW(field) FIELD(window.field)
+#define COUNT(field)  FIELD(window.counts.field)
 
-static void write_event_fields(struct byte_writer *writer, const struct window *window)
+/* The fixed fields of a commit record, as FORMAT.md has them. A new one is a group of its own at the end. */
+static const struct fixed_field {
+	size_t offset; /* in struct format_commit */
+	size_t bytes;  /* 4 or 8, or those of a boot id */
+	bool is_reserved;
+} fixed_fields[] = {
+	WINDOW(start_unix_ns),
+	WINDOW(duration_ns),
+	WINDOW(start_boot_ns),
+	WINDOW(boot_id),
+	WINDOW(frequency_hz),
+	WINDOW(cpu_cnt),
+	WINDOW(pid),
+	WINDOW(ns_pid),
+	WINDOW(process_start_ns),
+	WINDOW(cgroup_id),
+	WINDOW(exec_id),
+	WINDOW(is_jvm),
+	COUNT(samples),
+	COUNT(unknown_frames),
+	COUNT(frames),
+	COUNT(truncated_samples),
+	COUNT(jit_frames),
+	COUNT(unknown_jit_frames),
+	COUNT(ambiguous_frames),
+	WINDOW(jit_source),
+	WINDOW(jit_age_ms),
+	WINDOW(jit_entries),
+	WINDOW(attach_outcome),
+	WINDOW(attach_cnt),
+	WINDOW(attach_command_ms),
+	WINDOW(preserve_frame_pointer),
+	RESERVED,
+	COUNT(inlined_frames), /* 168 */
+	COUNT(interpreted_frames),
+	COUNT(jit_leaf_samples),
+	COUNT(repaired_samples),
+	COUNT(unrepaired_samples),
+	WINDOW(preserve_frame_pointer_origin),
+	FIELD(lines_len),
+	FIELD(lines_crc),
+	RESERVED,
+	WINDOW(event), /* 224 */
+	WINDOW(period_unit),
+	WINDOW(period),
+	FIELD(threads_len), /* 240 */
+	FIELD(threads_crc),
+	COUNT(run_delay_ns), /* 248 */
+	FIELD(ticks_len),    /* 256 */
+	FIELD(ticks_crc),
+};
+
+/* Where the groups of fields end. A record of an earlier jbpf ends with one of them. */
+static const size_t fixed_ends[] = { 168, 224, 240, 248, 256, 264 };
+
+#define FIXED_BYTES fixed_ends[ARRAY_SIZE(fixed_ends) - 1]
+
+static void write_fixed_fields(struct byte_writer *writer, const struct format_commit *commit)
 {
-	byte_writer_uint(writer, window->event, 4);
-	byte_writer_uint(writer, window->period_unit, 4);
-	byte_writer_uint(writer, window->period, 8);
+	for (size_t i = 0; i < ARRAY_SIZE(fixed_fields); i++) {
+		const struct fixed_field *field = &fixed_fields[i];
+
+		if (field->is_reserved)
+			byte_writer_uint(writer, 0, field->bytes);
+		else if (field->bytes > sizeof(uint64_t))
+			byte_writer_bytes(writer, (const char *)commit + field->offset,
+					  field->bytes);
+		else
+			byte_writer_uint(writer,
+					 window_number_get(commit, field->offset, field->bytes),
+					 field->bytes);
+	}
 }
 
 static void write_losses(struct byte_writer *writer, const struct window *window)
@@ -246,17 +277,8 @@ int format_encode_commit(const struct format_commit *commit, struct strbuf *out)
 	byte_writer_uint(&writer, commit->data_len, 4);
 	byte_writer_uint(&writer, commit->data_crc, 4);
 	byte_writer_uint(&writer, commit->text_len, 8);
-	byte_writer_uint(&writer, COMMIT_FIXED_BYTES, 4);
-	write_window_fields(&writer, &commit->window);
-	byte_writer_uint(&writer, commit->lines_len, 4);
-	byte_writer_uint(&writer, commit->lines_crc, 4);
-	byte_writer_uint(&writer, 0, 4); /* reserved */
-	write_event_fields(&writer, &commit->window);
-	byte_writer_uint(&writer, commit->threads_len, 4);
-	byte_writer_uint(&writer, commit->threads_crc, 4);
-	byte_writer_uint(&writer, commit->window.counts.run_delay_ns, 8);
-	byte_writer_uint(&writer, commit->ticks_len, 4);
-	byte_writer_uint(&writer, commit->ticks_crc, 4);
+	byte_writer_uint(&writer, FIXED_BYTES, 4);
+	write_fixed_fields(&writer, commit);
 	write_losses(&writer, &commit->window);
 	write_labels(&writer, &commit->window);
 	write_cells_and_ends(&writer, commit);
@@ -345,67 +367,28 @@ int format_decode_record(const uint8_t *bytes, size_t len, struct format_record 
 	return 0;
 }
 
-static void read_window_fields(struct byte_reader *reader, struct format_commit *commit)
+/* Of the groups that are there whole; the fields of the others stay 0. */
+static void read_fixed_fields(struct byte_reader *reader, struct format_commit *out)
 {
-	struct window *out = &commit->window;
-	const void *boot_id;
+	size_t group = ARRAY_SIZE(fixed_ends), end = 0;
 
-	out->start_unix_ns = byte_reader_u64(reader);
-	out->duration_ns = byte_reader_u64(reader);
-	out->start_boot_ns = byte_reader_u64(reader);
-	boot_id = byte_reader_take(reader, sizeof(out->boot_id));
-	if (boot_id)
-		memcpy(out->boot_id, boot_id, sizeof(out->boot_id));
-	out->frequency_hz = byte_reader_u32(reader);
-	out->cpu_cnt = byte_reader_u32(reader);
-	out->pid = byte_reader_u32(reader);
-	out->ns_pid = byte_reader_u32(reader);
-	out->process_start_ns = byte_reader_u64(reader);
-	out->cgroup_id = byte_reader_u64(reader);
-	out->exec_id = byte_reader_u32(reader);
-	out->is_jvm = byte_reader_u32(reader);
-	out->counts.samples = byte_reader_u64(reader);
-	out->counts.unknown_frames = byte_reader_u64(reader);
-	out->counts.frames = byte_reader_u64(reader);
-	out->counts.truncated_samples = byte_reader_u64(reader);
-	out->counts.jit_frames = byte_reader_u64(reader);
-	out->counts.unknown_jit_frames = byte_reader_u64(reader);
-	out->counts.ambiguous_frames = byte_reader_u64(reader);
-	out->jit_source = byte_reader_u32(reader);
-	out->jit_age_ms = byte_reader_u32(reader);
-	out->jit_entries = byte_reader_u32(reader);
-	out->attach_outcome = byte_reader_u32(reader);
-	out->attach_cnt = byte_reader_u32(reader);
-	out->attach_command_ms = byte_reader_u32(reader);
-	out->preserve_frame_pointer = byte_reader_u32(reader);
-	(void)byte_reader_u32(reader); /* reserved */
-	if (reader->left < COMMIT_LATER_BYTES)
-		return; /* of before this group existed: all 0 */
-	out->counts.inlined_frames = byte_reader_u64(reader);
-	out->counts.interpreted_frames = byte_reader_u64(reader);
-	out->counts.jit_leaf_samples = byte_reader_u64(reader);
-	out->counts.repaired_samples = byte_reader_u64(reader);
-	out->counts.unrepaired_samples = byte_reader_u64(reader);
-	out->preserve_frame_pointer_origin = byte_reader_u32(reader);
-	commit->lines_len = byte_reader_u32(reader);
-	commit->lines_crc = byte_reader_u32(reader);
-	(void)byte_reader_u32(reader); /* reserved */
-	if (reader->left < COMMIT_EVENT_BYTES)
-		return; /* of a time before this one */
-	out->event = byte_reader_u32(reader);
-	out->period_unit = byte_reader_u32(reader);
-	out->period = byte_reader_u64(reader);
-	if (reader->left < COMMIT_THREADS_BYTES)
-		return; /* of a time before this one */
-	commit->threads_len = byte_reader_u32(reader);
-	commit->threads_crc = byte_reader_u32(reader);
-	if (reader->left < COMMIT_RUN_DELAY_BYTES)
-		return; /* of a time before this one */
-	out->counts.run_delay_ns = byte_reader_u64(reader);
-	if (reader->left < COMMIT_TICKS_BYTES)
-		return; /* of a time before this one */
-	commit->ticks_len = byte_reader_u32(reader);
-	commit->ticks_crc = byte_reader_u32(reader);
+	while (fixed_ends[group - 1] > reader->left)
+		group--;
+	for (size_t i = 0; i < ARRAY_SIZE(fixed_fields); i++) {
+		const struct fixed_field *field = &fixed_fields[i];
+
+		end += field->bytes;
+		if (end > fixed_ends[group - 1])
+			return;
+		if (field->bytes > sizeof(uint64_t))
+			memcpy((char *)out + field->offset, byte_reader_take(reader, field->bytes),
+			       field->bytes);
+		else if (field->is_reserved)
+			(void)byte_reader_take(reader, field->bytes);
+		else
+			(void)window_number_set(out, field->offset, field->bytes,
+						byte_reader_uint(reader, field->bytes));
+	}
 }
 
 static void read_losses(struct byte_reader *reader, struct window *out)
@@ -515,12 +498,10 @@ int format_decode_commit(const struct format_record *record, struct strbuf *labe
 	commit.text_len = byte_reader_u64(&reader);
 	fixed_len = byte_reader_u32(&reader);
 	fixed = byte_reader_init(byte_reader_take(&reader, fixed_len), fixed_len);
-	if (reader.failed || fixed_len < COMMIT_FIXED_MIN_BYTES)
+	if (reader.failed || fixed_len < fixed_ends[0])
 		return -EINVAL;
 	memcpy(commit.segment_id, id, FORMAT_ID_BYTES);
-	read_window_fields(&fixed, &commit);
-	if (fixed.failed)
-		return -EINVAL;
+	read_fixed_fields(&fixed, &commit);
 	read_losses(&reader, &commit.window);
 	err = read_labels_and_cells(&reader, labels, &commit);
 	if (err)
