@@ -9,6 +9,7 @@
 
 #include "symbols/leaf/leaf_repair_arm64.h"
 #include "symbols/leaf/leaf_repair_x86_judge.h"
+#include "user/util/saturate.h"
 
 /* From the verified entry on: class initialization barrier, stack bangs and frame take 70 bytes. */
 #define PROLOGUE_BYTES 192
@@ -79,11 +80,6 @@ enum leaf_verdict leaf_repair_judge(const struct leaf_code *leaf)
 		return judge_stub(leaf);
 	}
 	return LEAF_NOT_REPAIRABLE;
-}
-
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 void leaf_repair_wants(const struct hotspot_blob *blob, uint64_t ip, uint64_t *address_out,

@@ -16,15 +16,11 @@
 #include "symbols/leaf/leaf_interpreter_x86.h"
 #include "symbols/leaf/leaf_repair_x86_judge.h"
 #include "user/util/cleanup.h"
+#include "user/util/saturate.h"
 
 #define WORD	     8u
 #define SHARE_BEFORE 4		/* so much of what is read is before the leaf: loops go back */
 #define PUSHED_MAX   (8 * WORD) /* JDK 8 makes room for x87 code within a frame */
-
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 void leaf_rule_wants(const struct hotspot_blob *blob, uint64_t ip, enum leaf_rule_reach reach,
 		     uint64_t *address_out, size_t *len_out)

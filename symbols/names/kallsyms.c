@@ -17,6 +17,7 @@
 #include "user/util/clock.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"
+#include "user/util/saturate.h"
 #include "user/util/strbuf.h"
 #include "user/util/vec.h"
 
@@ -496,11 +497,6 @@ static bool kallsyms_reaches(struct kallsyms *syms, const struct kallsym *found,
 
 /* ---- changes ---- */
 
-static uint64_t earlier(uint64_t left, uint64_t right)
-{
-	return left < right ? left : right;
-}
-
 void kallsyms__forget_changes(struct kallsyms *syms)
 {
 	*syms->changes = (struct kallsyms_changes){ 0 };
@@ -516,7 +512,7 @@ void kallsyms__note_window(struct kallsyms *syms, uint64_t begin_boot_ns, uint64
 static void forget_old_changes(struct kallsyms *syms)
 {
 	struct kallsyms_changes *changes = syms->changes;
-	uint64_t begin_ns = earlier(changes->asked_begin_ns, syms->made_boot_ns);
+	uint64_t begin_ns = min_u64(changes->asked_begin_ns, syms->made_boot_ns);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < changes->cnt; i++)
@@ -590,7 +586,7 @@ static bool is_as_sampled(const struct kallsyms *syms, uint64_t address)
 
 	return changes->asked_end_ns <= changes->until_ns &&
 	       syms->end_boot_ns <= changes->until_ns && !changed_while_read(syms) &&
-	       !changed_since(syms, address, earlier(changes->asked_begin_ns, syms->made_boot_ns));
+	       !changed_since(syms, address, min_u64(changes->asked_begin_ns, syms->made_boot_ns));
 }
 
 /* How old the table may be when the answer is none, or one that may change. */

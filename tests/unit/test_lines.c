@@ -62,11 +62,23 @@ static void lines_may_hold_nul_and_end_where_the_text_ends(void **state)
 	assert_false(lines_next(&lines, &line));
 }
 
+static void a_beginning_comes_first(void **state)
+{
+	(void)state;
+	assert_true(bytes_compare("ab", 2, "abc", 3) < 0);
+	assert_true(bytes_compare("b", 1, "abc", 3) > 0);
+	assert_true(bytes_compare("\xff", 1, "a", 1) > 0);
+	assert_int_equal(bytes_compare("abc", 2, "abd", 2), 0);
+	assert_true(bytes_compare(NULL, 0, "a", 1) < 0);
+	assert_int_equal(bytes_compare(NULL, 0, NULL, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_split_at_newlines),
 		cmocka_unit_test(lines_of_nothing_are_none),
+		cmocka_unit_test(a_beginning_comes_first),
 		cmocka_unit_test(lines_may_hold_nul_and_end_where_the_text_ends),
 	};
 

@@ -15,6 +15,7 @@
 #include "user/model/event_view.h"
 #include "user/store/store.h"
 #include "user/util/clock.h"
+#include "user/util/saturate.h"
 
 #define DEFAULT_SINCE_NS (86400 * CLOCK_NS_PER_S) /* of groups */
 #define TIME_TEXT_MAX	 64
@@ -401,11 +402,6 @@ static int set_group_times(struct option_walk *walk, struct diff_cmd_options *op
 	options->before.range = range;
 	options->after.range = range;
 	return 0;
-}
-
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* Of the words of --fail-on what they ask for. */

@@ -12,6 +12,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
+#include "user/util/saturate.h"
 
 int sampling_signals_open(void)
 {
@@ -56,11 +57,6 @@ static uint64_t aside_due_ns(const struct sampling_aside *aside)
 	return aside ? aside->due_boot_ns(aside->ctx) : UINT64_MAX;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 int sampling_wait(struct recorder *recorder, int signal_fd, uint64_t deadline_boot_ns,
 		  const struct sampling_aside *aside)
 {
@@ -80,7 +76,7 @@ int sampling_wait(struct recorder *recorder, int signal_fd, uint64_t deadline_bo
 		if (now_ns >= deadline_boot_ns)
 			return 0;
 		timeout = timeout_until(
-			earlier(earlier(due_ns, aside_due_ns(aside)), deadline_boot_ns), now_ns);
+			min_u64(min_u64(due_ns, aside_due_ns(aside)), deadline_boot_ns), now_ns);
 		fds[0].revents = fds[1].revents = fds[2].revents = 0;
 		ready = ppoll(fds, ARRAY_SIZE(fds), &timeout, NULL);
 		if (ready < 0 && errno != EINTR)

@@ -12,6 +12,7 @@
 #include "user/cli/selection_title.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
+#include "user/util/saturate.h"
 
 void diff_compare_release(struct diff_compare *compare)
 {
@@ -74,11 +75,6 @@ static int load_sides(struct store_source *reader, const struct diff_cmd_options
 	if (!err)
 		err = diff_load_range(reader, &after, compare->catalog, damage, &compare->after);
 	return err;
-}
-
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* Of what was asked for, or of what there is. */

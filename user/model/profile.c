@@ -275,10 +275,8 @@ static int compare_stacks(const void *a, const void *b, void *ctx)
 	const struct profile_stack *entries = ctx;
 	const struct profile_stack *left = &entries[*(const uint32_t *)a];
 	const struct profile_stack *right = &entries[*(const uint32_t *)b];
-	int order =
-		memcmp(left->text, right->text, left->len < right->len ? left->len : right->len);
 
-	return order ? order : (left->len > right->len) - (left->len < right->len);
+	return bytes_compare(left->text, left->len, right->text, right->len);
 }
 
 void profile__sort(struct profile *profile)

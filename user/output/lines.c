@@ -11,6 +11,7 @@
 #include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/util/cleanup.h"
+#include "user/util/lines.h"
 
 #define PLACE_MAX_WIDTH 40
 
@@ -25,21 +26,14 @@ struct line_rows {
 	size_t cnt;
 };
 
-static int compare_texts(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-	int order = memcmp(a, b, a_len < b_len ? a_len : b_len);
-
-	return order ? order : (a_len > b_len) - (a_len < b_len);
-}
-
 static int compare_places(const void *left, const void *right)
 {
 	const struct source_line *a = &((const struct line_row *)left)->line;
 	const struct source_line *b = &((const struct line_row *)right)->line;
-	int order = compare_texts(a->name, a->name_len, b->name, b->name_len);
+	int order = bytes_compare(a->name, a->name_len, b->name, b->name_len);
 
 	if (!order)
-		order = compare_texts(a->file, a->file_len, b->file, b->file_len);
+		order = bytes_compare(a->file, a->file_len, b->file, b->file_len);
 	return order ? order : (a->line > b->line) - (a->line < b->line);
 }
 

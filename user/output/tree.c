@@ -13,6 +13,7 @@
 
 #include "user/model/stack_text.h"
 #include "user/util/cleanup.h"
+#include "user/util/lines.h"
 #include "user/util/saturate.h"
 #include "user/util/vec.h"
 
@@ -178,16 +179,9 @@ static int tree_add_all(struct tree_builder *builder, struct profile *profile)
 
 /* ---- from the order of creation to preorder ---- */
 
-static int compare_names(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-	int order = memcmp(a, b, a_len < b_len ? a_len : b_len);
-
-	return order ? order : (a_len > b_len) - (a_len < b_len);
-}
-
 int tree_compare_frames(const struct tree_frame *a, const struct tree_frame *b)
 {
-	int order = compare_names(a->name, a->name_len, b->name, b->name_len);
+	int order = bytes_compare(a->name, a->name_len, b->name, b->name_len);
 
 	return order ? order : (a->kind > b->kind) - (a->kind < b->kind);
 }

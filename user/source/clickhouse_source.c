@@ -20,6 +20,7 @@
 #include "user/util/saturate.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
+#include "user/util/lines.h"
 #include "user/util/log.h"
 #include "user/util/strtab.h"
 #include "user/util/vec.h"
@@ -206,24 +207,17 @@ static uint64_t minute_of(const struct window *window)
 	       (CLICKHOUSE_MINUTE_NS / CLOCK_NS_PER_S);
 }
 
-/* Bytes as the server sorts them: a string that is the other's beginning comes first. */
-static int compare_service(const struct clickhouse_field *a, const char *b)
-{
-	size_t b_len = strlen(b);
-	int order = memcmp(a->text, b, a->len < b_len ? a->len : b_len);
-
-	return order ? order : (a->len > b_len) - (a->len < b_len);
-}
-
 static int compare_key(uint64_t minute, const struct clickhouse_field *service, uint64_t stream,
 		       const struct window_row *row)
 {
 	uint64_t other = minute_of(&row->window);
+	const char *other_service = window_row_service(&row->window);
 	int order;
 
 	if (minute != other)
 		return minute < other ? -1 : 1;
-	order = compare_service(service, window_row_service(&row->window));
+	/* As the server sorts them. */
+	order = bytes_compare(service->text, service->len, other_service, strlen(other_service));
 	return order ? order : (stream > row->stream) - (stream < row->stream);
 }
 

@@ -47,6 +47,15 @@ static inline bool lines_next(struct lines *lines, struct line *out)
 	return true;
 }
 
+/* As memcmp() orders them; what is the other's beginning comes first. */
+static inline int bytes_compare(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	size_t len = a_len < b_len ? a_len : b_len;
+	int order = len ? memcmp(a, b, len) : 0;
+
+	return order ? order : (a_len > b_len) - (a_len < b_len);
+}
+
 /* A piece; `at` is never looked at when `len` is 0. */
 struct text {
 	const char *at;

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts that stop at the largest number instead of starting at 0 again. In: any numbers; out: the
- * result, or the largest one. Nothing fails.
+ * The smaller of two numbers, and counts that stop at the largest number instead of starting at 0 again. In: any
+ * numbers; out: the result, or the largest one. Nothing fails.
  */
 #ifndef JBPF_UTIL_SATURATE_H
 #define JBPF_UTIL_SATURATE_H
 
 #include <stdint.h>
+
+static inline uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
 
 static inline uint64_t add_saturated(uint64_t a, uint64_t b)
 {

@@ -27,6 +27,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
+#include "user/util/saturate.h"
 
 /*
  * A process is often sampled first while the dynamic linker still maps its libraries. One that ends
@@ -608,11 +609,11 @@ uint64_t naming__due_boot_ns(const struct naming *naming)
 {
 	uint64_t prompt_ns = retry_queue_due_ns(&naming->retries);
 	uint64_t look_ns = retry_queue_due_ns(&naming->looks);
-	uint64_t retry_ns = prompt_ns < look_ns ? prompt_ns : look_ns;
+	uint64_t retry_ns = min_u64(prompt_ns, look_ns);
 	struct symbols_process *symbols;
 	uint64_t space_ns = symbolizer__due_space(naming->symbolizer, &symbols);
 
-	return retry_ns < space_ns ? retry_ns : space_ns;
+	return min_u64(retry_ns, space_ns);
 }
 
 /* Of the stack that was just prefetched; with frame pointers the interpreter's frames alone ask for rules. */

@@ -18,6 +18,7 @@
 #include "user/model/stack_text.h"
 #include "user/output/diff/diff_paths.h"
 #include "user/util/cleanup.h"
+#include "user/util/lines.h"
 #include "user/util/saturate.h"
 
 #define CUT_TEXT ";[truncated]"
@@ -119,9 +120,8 @@ static int compare_lines(const void *left, const void *right, void *texts)
 	const struct folded_line *a = left;
 	const struct folded_line *b = right;
 	const char *all = texts;
-	int order = memcmp(all + a->at, all + b->at, a->len < b->len ? a->len : b->len);
 
-	return order ? order : (a->len > b->len) - (a->len < b->len);
+	return bytes_compare(all + a->at, a->len, all + b->at, b->len);
 }
 
 static uint64_t samples_of(const struct folded *folded, int side)

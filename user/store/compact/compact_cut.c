@@ -210,14 +210,6 @@ static bool line_parse(const char *text, size_t len, struct cut_line *out)
 	return true;
 }
 
-static int bytes_compare(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-	size_t len = a_len < b_len ? a_len : b_len;
-	int order = len ? memcmp(a, b, len) : 0;
-
-	return order ? order : (a_len > b_len) - (a_len < b_len);
-}
-
 static int line_compare(const void *a, const void *b)
 {
 	const struct cut_line *left = a, *right = b;

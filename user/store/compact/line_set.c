@@ -182,9 +182,8 @@ static int compare_lines(const void *left, const void *right, void *ctx)
 	size_t len_a, len_b;
 	const char *a = strtab__get(lines, *(const uint32_t *)left, &len_a);
 	const char *b = strtab__get(lines, *(const uint32_t *)right, &len_b);
-	int order = memcmp(a, b, len_a < len_b ? len_a : len_b);
 
-	return order ? order : (len_a > len_b) - (len_a < len_b);
+	return bytes_compare(a, len_a, b, len_b);
 }
 
 int line_set__seal(struct line_set *set)
