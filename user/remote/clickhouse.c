@@ -29,44 +29,6 @@
 #define ROW_MARK_COLUMN "1, "
 #define ROW_MARK	"1\t"
 
-/* Numbers of ClickHouse's errors: dbms/src/Common/ErrorCodes.cpp. */
-enum {
-	CODE_CUT_SHORT = 32,
-	CODE_NO_SUCH_COLUMN = 16,
-	CODE_UNKNOWN_IDENTIFIER = 47,
-	CODE_UNKNOWN_TABLE = 60,
-	CODE_UNKNOWN_DATABASE = 81,
-	CODE_TIMEOUT = 159,
-	CODE_TOO_SLOW = 160,
-	CODE_NO_CLUSTER = 170,
-	CODE_READONLY = 164,
-	CODE_UNKNOWN_USER = 192,
-	CODE_WRONG_PASSWORD = 193,
-	CODE_REQUIRED_PASSWORD = 194,
-	CODE_ADDRESS_NOT_ALLOWED = 195,
-	CODE_DNS = 198,
-	CODE_QUOTA = 201,
-	CODE_TOO_MANY_QUERIES = 202,
-	CODE_NO_FREE_CONNECTION = 203,
-	CODE_SOCKET_TIMEOUT = 209,
-	CODE_NETWORK = 210,
-	CODE_NO_ZOOKEEPER = 225,
-	CODE_MEMORY_LIMIT = 241,
-	CODE_TABLE_IS_READ_ONLY = 242,
-	CODE_TOO_MANY_PARTS = 252,
-	CODE_NO_ACTIVE_REPLICAS = 254,
-	CODE_SHARD_IS_AWAY = 279,
-	CODE_TOO_FEW_REPLICAS = 285,
-	CODE_QUORUM_BEFORE = 286,
-	CODE_NOT_IN_QUORUM = 289,
-	CODE_DATABASE_DENIED = 291,
-	CODE_INSERT_UNKNOWN = 319,
-	CODE_REPLICAS_STALE = 369,
-	CODE_NOT_ENOUGH_PRIVILEGES = 497,
-	CODE_AUTHENTICATION_FAILED = 516,
-	CODE_KEEPER = 999,
-};
-
 struct clickhouse {
 	struct remote_url url;
 	struct http_client *http;
@@ -171,67 +133,72 @@ uint64_t clickhouse__sent_bytes(const struct clickhouse *server)
 
 /* ---- what a failure means ---- */
 
-static bool is_missing(uint32_t code)
-{
-	return code == CODE_UNKNOWN_TABLE || code == CODE_UNKNOWN_DATABASE ||
-	       code == CODE_NO_SUCH_COLUMN || code == CODE_UNKNOWN_IDENTIFIER;
-}
+#define CODE_READONLY 164
 
-/* A server behind the one that answers, or their ZooKeeper: rows are not to blame, and may be there. */
-static bool is_of_cluster(uint32_t code)
+enum error_kind {
+	ERROR_OTHER = 0, /* the number does not say */
+	ERROR_PASSING,
+	ERROR_RIGHTS,
+	ERROR_MISSING, /* what jbpf push --init makes */
+	ERROR_NO_CLUSTER,
+	/* A server behind the one that answers, or their ZooKeeper: rows are not to blame, and may be there. */
+	ERROR_OF_CLUSTER,
+};
+
+static enum error_kind error_kind(uint32_t code)
 {
-	static const uint32_t codes[] = {
-		CODE_CUT_SHORT,
-		CODE_DNS,
-		CODE_NO_FREE_CONNECTION,
-		CODE_SOCKET_TIMEOUT,
-		CODE_NETWORK,
-		CODE_NO_ZOOKEEPER,
-		CODE_TABLE_IS_READ_ONLY,
-		CODE_NO_ACTIVE_REPLICAS,
-		CODE_SHARD_IS_AWAY,
-		CODE_TOO_FEW_REPLICAS,
-		CODE_QUORUM_BEFORE,
-		CODE_NOT_IN_QUORUM,
-		CODE_INSERT_UNKNOWN,
-		CODE_REPLICAS_STALE,
-		CODE_KEEPER,
+	/* Numbers of dbms/src/Common/ErrorCodes.cpp. */
+	static const struct {
+		uint32_t code;
+		enum error_kind kind;
+	} errors[] = {
+		{ 16, ERROR_MISSING },					    /* no such column */
+		{ 32, ERROR_OF_CLUSTER },				    /* cut short */
+		{ 47, ERROR_MISSING },					    /* unknown identifier */
+		{ 60, ERROR_MISSING },					    /* unknown table */
+		{ 81, ERROR_MISSING },					    /* unknown database */
+		{ 159, ERROR_PASSING },					    /* timeout */
+		{ 160, ERROR_PASSING },					    /* too slow */
+		{ CODE_READONLY, ERROR_RIGHTS }, { 170, ERROR_NO_CLUSTER }, /* no such cluster */
+		{ 192, ERROR_RIGHTS },					    /* unknown user */
+		{ 193, ERROR_RIGHTS },					    /* wrong password */
+		{ 194, ERROR_RIGHTS },					    /* password required */
+		{ 195, ERROR_RIGHTS },	   /* address not allowed */
+		{ 198, ERROR_OF_CLUSTER }, /* DNS */
+		{ 201, ERROR_PASSING },	   /* quota */
+		{ 202, ERROR_PASSING },	   /* too many queries */
+		{ 203, ERROR_OF_CLUSTER }, /* no free connection */
+		{ 209, ERROR_OF_CLUSTER }, /* socket timeout */
+		{ 210, ERROR_OF_CLUSTER }, /* network */
+		{ 225, ERROR_OF_CLUSTER }, /* no ZooKeeper */
+		{ 241, ERROR_PASSING },	   /* memory limit */
+		{ 242, ERROR_OF_CLUSTER }, /* table is read-only */
+		{ 252, ERROR_PASSING },	   /* too many parts */
+		{ 254, ERROR_OF_CLUSTER }, /* no active replicas */
+		{ 279, ERROR_OF_CLUSTER }, /* a shard is away */
+		{ 285, ERROR_OF_CLUSTER }, /* too few replicas */
+		{ 286, ERROR_OF_CLUSTER }, /* quorum for the insert before */
+		{ 289, ERROR_OF_CLUSTER }, /* replica is not in the quorum */
+		{ 291, ERROR_RIGHTS },	   /* database denied */
+		{ 319, ERROR_OF_CLUSTER }, /* unknown whether inserted */
+		{ 369, ERROR_OF_CLUSTER }, /* replicas are stale */
+		{ 497, ERROR_RIGHTS },	   /* not enough privileges */
+		{ 516, ERROR_RIGHTS },	   /* authentication failed */
+		{ 999, ERROR_OF_CLUSTER }, /* keeper */
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
-		if (code == codes[i])
-			return true;
-	return false;
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+		if (code == errors[i].code)
+			return errors[i].kind;
+	return ERROR_OTHER;
 }
 
-/* REMOTE_FAULT_NONE: the number does not say. */
-static enum remote_fault fault_of_code(uint32_t code)
+static enum remote_fault fault_of_kind(enum error_kind kind)
 {
-	if (is_missing(code))
-		return REMOTE_FAULT_PERSON;
-	if (is_of_cluster(code))
-		return REMOTE_FAULT_PASSING;
-	switch (code) {
-	case CODE_READONLY:
-	case CODE_NO_CLUSTER:
-	case CODE_UNKNOWN_USER:
-	case CODE_WRONG_PASSWORD:
-	case CODE_REQUIRED_PASSWORD:
-	case CODE_ADDRESS_NOT_ALLOWED:
-	case CODE_DATABASE_DENIED:
-	case CODE_NOT_ENOUGH_PRIVILEGES:
-	case CODE_AUTHENTICATION_FAILED:
-		return REMOTE_FAULT_PERSON;
-	case CODE_TIMEOUT:
-	case CODE_TOO_SLOW:
-	case CODE_QUOTA:
-	case CODE_TOO_MANY_QUERIES:
-	case CODE_MEMORY_LIMIT:
-	case CODE_TOO_MANY_PARTS:
-		return REMOTE_FAULT_PASSING;
-	default:
+	if (kind == ERROR_OTHER)
 		return REMOTE_FAULT_NONE;
-	}
+	return kind == ERROR_PASSING || kind == ERROR_OF_CLUSTER ? REMOTE_FAULT_PASSING :
+								   REMOTE_FAULT_PERSON;
 }
 
 static enum remote_fault fault_of_status(long status)
@@ -244,16 +211,16 @@ static enum remote_fault fault_of_status(long status)
 }
 
 /* What a person can do about it. */
-static const char *advice(enum remote_fault fault, uint32_t code)
+static const char *advice(enum remote_fault fault, enum error_kind kind)
 {
-	if (is_of_cluster(code))
+	if (kind == ERROR_OF_CLUSTER)
 		return "; a server of its cluster or their ZooKeeper is away: see system.clusters and "
 		       "system.replicas there";
 	if (fault != REMOTE_FAULT_PERSON)
 		return "";
-	if (code == CODE_NO_CLUSTER)
+	if (kind == ERROR_NO_CLUSTER)
 		return "; see cluster= and remote_servers in the configuration of its servers";
-	return is_missing(code) ?
+	return kind == ERROR_MISSING ?
 		       "; see the database's name, and make its tables with jbpf push --init" :
 		       "; see user, password_file and the rights of that user";
 }
@@ -263,10 +230,11 @@ static int fail_said(struct clickhouse *server, long status, const char *text)
 {
 	struct remote_failure *failure = &server->failure;
 	uint32_t code = clickhouse_error_code(text);
+	enum error_kind kind = error_kind(code);
 	char said[272];
 
 	clickhouse_error_words(text, said, sizeof(said));
-	failure->fault = fault_of_code(code);
+	failure->fault = fault_of_kind(kind);
 	failure->retry_after_s = server->answer.retry_after_s;
 	/* 18.16 answers 500 to whatever it does not know better: a wrong query is one. */
 	if (!failure->fault && code && status != 413 && status != 429)
@@ -276,7 +244,7 @@ static int fail_said(struct clickhouse *server, long status, const char *text)
 	(void)snprintf(failure->words, sizeof(failure->words), "%.100s: %s (%s %ld)%s",
 		       clickhouse__name(server), *said ? said : "the server refuses",
 		       code ? "code" : "HTTP status", code ? (long)code : status,
-		       advice(failure->fault, code));
+		       advice(failure->fault, kind));
 	return -EIO;
 }
 
