@@ -257,7 +257,7 @@ def test_style_rule_can_fail(checkout, rule, path, text):
 
 @pytest.mark.parametrize("line, said", [
     ("bad: unit/test_fs.c", "no module bad"),
-    ("fs: unit/test_fs.c", "has tests/unit/test_fs.c"),
+    ("fs: unit/test_fs.c", "fs has a unit test"),
     ("probe_host:", "no test covers probe_host"),
     ("probe_host: unit/test_bad.c", "no tests/unit/test_bad.c"),
 ], ids=lambda value: value.split(":")[0] if ":" in value else "")
@@ -266,6 +266,18 @@ def test_list_of_tests_says_what_is_so(checkout, line, said):
         covered.write(line + "\n")
     result = run(checkout / "scripts" / "check-style", "tests", cwd=checkout)
     assert result.returncode == 1 and said in result.stdout, result.stdout
+
+
+@pytest.mark.parametrize("text, is_covered", [
+    ('#include "user/util/called.h"\n\tcalled_once(1);\n', True),
+    ('#include "user/util/called.h"\n', False),
+    ("\tcalled_once(1);\n", False),
+], ids=["called", "included", "unknown"])
+def test_module_that_a_unit_test_calls_needs_no_line(checkout, text, is_covered):
+    (checkout / "user/util/called.c").write_text(SPDX + "int x;\n" * 101)
+    (checkout / "tests/unit/test_fs.c").write_text(SPDX + text)
+    result = run(checkout / "scripts" / "check-style", "tests", cwd=checkout)
+    assert (result.returncode == 0) == is_covered, result.stdout
 
 
 @pytest.mark.parametrize("test", [
