@@ -4,11 +4,11 @@
  * of about 1 kB in each, as in the broker the store's design was measured on. Prints one JSON line.
  * Usage: bench_dump_merge [ROUNDS]
  */
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/remove_tree.h"
 #include "user/model/profile.h"
 #include "user/store/store.h"
 #include "user/util/clock.h"
@@ -154,14 +154,6 @@ static double pass(const char *dir, struct profile **out)
 	return ms;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 int main(int argc, char **argv)
 {
 	char dir[] = "/tmp/jbpf-bench.XXXXXX";
@@ -189,6 +181,6 @@ int main(int argc, char **argv)
 	       (unsigned long long)profile__sample_count(profile), (double)text_bytes / 1e6,
 	       best_read_ms, best_ms, (double)text_bytes / 1e3 / best_ms);
 	profile__free(profile);
-	(void)nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	(void)remove_tree(dir);
 	return 0;
 }

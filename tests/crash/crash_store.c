@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Numbered windows, written and read; see crash_store.h. */
 #include "tests/crash/crash_store.h"
+#include "tests/unit/remove_tree.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -303,15 +303,7 @@ void crash_make_dir(char dir[static CRASH_DIR_BYTES])
 		crash_die("%s: %s", dir, strerror(errno));
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 void crash_remove(const char *dir)
 {
-	(void)nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	(void)remove_tree(dir);
 }

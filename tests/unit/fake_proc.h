@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/remove_tree.h"
+
 struct fake_proc {
 	char path[64];
 	int fd;
@@ -30,11 +32,8 @@ static inline int fake_proc_make(struct fake_proc *proc)
 
 static inline int fake_proc_remove(struct fake_proc *proc)
 {
-	char command[128];
-
 	close(proc->fd);
-	snprintf(command, sizeof(command), "rm -rf %s", proc->path);
-	return system(command);
+	return remove_tree(proc->path);
 }
 
 /* Directories of `path`, and the file with these bytes in them. */

@@ -7,7 +7,6 @@
 #define JBPF_TESTS_UNIT_FAKE_TREE_H
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tests/unit/remove_tree.h"
 
 struct fake_tree {
 	char path[64];
@@ -29,19 +30,10 @@ static inline void fake_tree_make(struct fake_tree *tree)
 	assert_true(tree->fd >= 0);
 }
 
-static inline int fake_tree_remove_one(const char *path, const struct stat *st, int type,
-				       struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static inline void fake_tree_remove(struct fake_tree *tree)
 {
 	close(tree->fd);
-	assert_int_equal(nftw(tree->path, fake_tree_remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(remove_tree(tree->path), 0);
 }
 
 /* Writes (over) a file; directories on the way are made. */

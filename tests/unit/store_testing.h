@@ -7,7 +7,6 @@
 #define JBPF_TESTS_STORE_TESTING_H
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/remove_tree.h"
 #include "user/store/format/format.h"
 #include "user/store/store.h"
 #include "user/util/clock.h"
@@ -43,17 +43,9 @@ static inline void test_store_make(struct test_store *store)
 	assert_non_null(mkdtemp(store->dir));
 }
 
-static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static inline void test_store_remove(struct test_store *store)
 {
-	(void)nftw(store->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	(void)remove_tree(store->dir);
 }
 
 static inline const char *test_path(const struct test_store *store, const char *name,

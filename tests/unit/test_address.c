@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/remove_tree.h"
 #include "user/serve/address.h"
 #include "user/serve/page.h"
 #include "user/util/cleanup.h"
@@ -122,10 +123,7 @@ static int place_make(void **state)
 static int place_remove(void **state)
 {
 	const struct place *place = *state;
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", place->folder);
-	return system(command);
+	return remove_tree(place->folder);
 }
 
 static void a_socket_is_for_owner_and_group_and_a_stale_one_is_replaced(void **state)

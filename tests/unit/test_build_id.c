@@ -18,6 +18,7 @@
 #include "symbols/elf/build_id.h"
 #include "symbols/elf/debug_file.h"
 #include "tests/unit/open_here.h"
+#include "tests/unit/remove_tree.h"
 #include "tests/unit/sweep.h"
 #include "tests/unit/tiny_elf.h"
 
@@ -180,12 +181,9 @@ static int tree_make(void **state)
 
 static int tree_remove(void **state)
 {
-	char command[128];
-
 	(void)state;
 	close(root_fd);
-	snprintf(command, sizeof(command), "rm -rf %s", tree);
-	return system(command);
+	return remove_tree(tree);
 }
 
 static void put_file(const char *path, const void *bytes, size_t len)

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "tests/unit/parse_here.h"
+#include "tests/unit/remove_tree.h"
 #include "user/util/account.h"
 #include "user/collect/container/container.h"
 #include "user/util/cleanup.h"
@@ -164,14 +164,6 @@ struct tree {
 	struct container_resolver *resolver;
 };
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static void put(const struct tree *tree, const char *path, const char *text)
 {
 	char full[PATH_MAX];
@@ -216,7 +208,7 @@ static int tree_remove(void **state)
 	container_resolver__free(tree->resolver);
 	close(tree->root_fd);
 	close(tree->proc_fd);
-	(void)nftw(tree->path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	(void)remove_tree(tree->path);
 	free(tree);
 	return 0;
 }

@@ -21,6 +21,7 @@
 
 #include "user/files/container_file.h"
 #include "tests/unit/forking.h"
+#include "tests/unit/remove_tree.h"
 #include "user/files/opener.h"
 #include "user/files/opener_child.h"
 #include "user/util/account.h"
@@ -65,14 +66,11 @@ static int tree_make(void **state)
 
 static int tree_remove(void **state)
 {
-	char command[128];
-
 	(void)state;
 	opener__free(opener);
 	close(root_fd);
 	close(tree_fd);
-	snprintf(command, sizeof(command), "rm -rf %s", tree);
-	return system(command);
+	return remove_tree(tree);
 }
 
 static const struct container_file_rules anybody = { .owner = CONTAINER_FILE_ANY_OWNER };

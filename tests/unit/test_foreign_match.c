@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/output_profiles.h"
 #include "user/compare/foreign_match.h"
 #include "user/util/cleanup.h"
 #include "user/util/strbuf.h"
@@ -18,20 +19,9 @@ struct pair {
 	struct foreign_match *match;
 };
 
-static struct profile *read_stacks(const char *stacks)
-{
-	struct profile *profile = profile__new();
-	size_t bad_cnt = 0;
-
-	assert_non_null(profile);
-	assert_int_equal(profile__add_folded(profile, stacks, strlen(stacks), &bad_cnt), 0);
-	assert_int_equal(bad_cnt, 0);
-	return profile;
-}
-
 static struct pair match(const char *before, const char *after)
 {
-	struct pair pair = { .profiles = { read_stacks(before), read_stacks(after) } };
+	struct pair pair = { .profiles = { profile_of(before), profile_of(after) } };
 
 	assert_int_equal(foreign_match__new(pair.profiles[0], pair.profiles[1], &pair.match), 0);
 	return pair;

@@ -2,7 +2,6 @@
 /* Whole-file reads with caps, and writes that happen completely or not at all. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -18,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/remove_tree.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 
@@ -25,14 +25,6 @@ struct fixture {
 	char dir[64];
 	int fd;
 };
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
 
 static int setup(void **state)
 {
@@ -51,7 +43,7 @@ static int teardown(void **state)
 	struct fixture *fixture = *state;
 
 	close(fixture->fd);
-	(void)nftw(fixture->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	(void)remove_tree(fixture->dir);
 	free(fixture);
 	return 0;
 }

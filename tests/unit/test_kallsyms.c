@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/remove_tree.h"
 #include "symbols/names/kallsyms.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -33,12 +34,9 @@ static int tree_make(void **state)
 
 static int tree_remove(void **state)
 {
-	char command[128];
-
 	(void)state;
 	close(proc_fd);
-	snprintf(command, sizeof(command), "rm -rf %s", tree);
-	return system(command);
+	return remove_tree(tree);
 }
 
 static void write_file(const char *name, const char *text)

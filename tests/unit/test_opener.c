@@ -29,6 +29,7 @@
 #include "user/sandbox/parser_sandbox.h"
 #include "user/util/account.h"
 #include "tests/unit/forking.h"
+#include "tests/unit/remove_tree.h"
 #include "user/sandbox/capabilities.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -196,8 +197,6 @@ static int scene_make(void **state)
 
 static int scene_remove(void **state)
 {
-	char command[128];
-
 	(void)state;
 	opener__free(opener);
 	accounts__free(accounts);
@@ -206,8 +205,7 @@ static int scene_remove(void **state)
 			(void)end_pid(pids[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
 		close(roots[i]);
-	snprintf(command, sizeof(command), "rm -rf %s", tree);
-	return system(command);
+	return remove_tree(tree);
 }
 
 static struct opener_stats stats_of(void)

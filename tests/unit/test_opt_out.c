@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/remove_tree.h"
 #include "user/collect/container/opt_out.h"
 #include "user/util/cleanup.h"
 
@@ -89,10 +90,7 @@ static int proc_setup(void **state)
 
 static int proc_remove(void **state)
 {
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", (const char *)*state);
-	return system(command);
+	return remove_tree((const char *)*state);
 }
 
 static int proc_with(const char *folder, const char *bytes, size_t len)

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/remove_tree.h"
 #include "user/host/proc_stat.h"
 #include "user/util/clock.h"
 
@@ -44,12 +45,9 @@ static int tree_make(void **state)
 
 static int tree_remove(void **state)
 {
-	char command[128];
-
 	(void)state;
 	close(proc_fd);
-	snprintf(command, sizeof(command), "rm -rf %s", tree);
-	return system(command);
+	return remove_tree(tree);
 }
 
 #define STAT_TAIL " S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 12 0 987654 1000 22"

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "tests/unit/parse_here.h"
+#include "tests/unit/remove_tree.h"
 #include "user/collect/naming/jvm.h"
 #include "user/collect/naming/process.h"
 #include "user/host/proc_stat.h"
@@ -394,13 +395,10 @@ static void contained_make(const struct fixture *fixture, bool ignores_opt_out,
 
 static void contained_remove(struct contained *contained)
 {
-	char command[64];
-
 	process_table__free(contained->table);
 	container_resolver__free(contained->containers);
 	close(contained->root_fd);
-	snprintf(command, sizeof(command), "rm -rf %s", contained->folder);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(remove_tree(contained->folder), 0);
 }
 
 static void a_container_opts_out_with_all_its_processes(void **state)
@@ -452,7 +450,7 @@ static void a_renamed_container_has_its_new_name_and_a_removed_one_keeps_it(void
 {
 	struct fixture *fixture = *state;
 	char folder[] = "/tmp/jbpf-test-XXXXXX";
-	char cgroup[64], command[64];
+	char cgroup[64];
 	struct container_resolver_options options = { .cgroup_root = "/nowhere",
 						      .parser = parser_here(),
 						      .accounts = fixture->accounts };
@@ -487,8 +485,7 @@ static void a_renamed_container_has_its_new_name_and_a_removed_one_keeps_it(void
 	process_table__free(table);
 	container_resolver__free(containers);
 	close(options.root_fd);
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(remove_tree(folder), 0);
 }
 
 static void jvm_verdict_names_what_to_change(void **state)

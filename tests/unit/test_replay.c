@@ -131,7 +131,7 @@ static void process_ends(uint32_t pid)
 	char path[128];
 
 	snprintf(path, sizeof(path), "%s/%u", proc.path, pid);
-	assert_int_equal(nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(remove_tree(path), 0);
 }
 
 /* ---- the namer, in this thread ---- */
