@@ -270,6 +270,28 @@ static void stubs_are_one_where_the_other_does_not_tell_them_apart(void **state)
 	release(&pair);
 }
 
+/* stackcollapse-perf.pl takes what is behind "(" for parameters; perf's own collapsing does not. */
+static void groups_of_stubs_go_where_the_other_has_none(void **state)
+{
+	static const char groups[] = "java;StubRoutines (1);a.B.f_[j];StubRoutines (2) 1\n";
+	static const char *const others[] = { "java;StubRoutines ;void a.B.f;StubRoutines  1\n",
+					      "java;StubRoutines;a.B.f_[j] 1\n" };
+	struct pair pair;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		pair = match(groups, others[i]);
+		check(&pair, 0, "java;StubRoutines;a.B.f_[j];StubRoutines\n");
+		assert_true(foreign_match__side(pair.match, 0)->loses_stub_groups);
+		assert_false(foreign_match__side(pair.match, 1)->loses_stub_groups);
+		release(&pair);
+	}
+	pair = match(groups, "java;StubRoutines (1);a.B.f_[j];StubRoutines 1\n");
+	check(&pair, 0, "java;StubRoutines (1);a.B.f_[j];StubRoutines (2)\n");
+	check(&pair, 1, "java;StubRoutines (1);a.B.f_[j];StubRoutines\n");
+	release(&pair);
+}
+
 static void a_file_without_names_of_interpreted_methods_is_known(void **state)
 {
 	static const struct {
@@ -328,6 +350,7 @@ int main(void)
 		cmocka_unit_test(parameters_of_native_code_go_where_the_other_has_none),
 		cmocka_unit_test(processes_go_where_the_other_has_none),
 		cmocka_unit_test(stubs_are_one_where_the_other_does_not_tell_them_apart),
+		cmocka_unit_test(groups_of_stubs_go_where_the_other_has_none),
 		cmocka_unit_test(a_file_without_names_of_interpreted_methods_is_known),
 		cmocka_unit_test(stacks_of_other_runtimes_stay_as_they_are),
 	};

@@ -474,6 +474,8 @@ static int note_match(const struct foreign_file *file, const struct foreign_matc
 		  "has the JVM's code in front of the first method: it is left out" },
 		{ facts->loses_clone, "has clone() in front of start_thread(): it is left out" },
 		{ facts->loses_stubs, "tells the JVM's stubs apart: all are " FOREIGN_STUBS },
+		{ facts->loses_stub_groups,
+		  "has the JVM's stubs in groups: all are " FOREIGN_STUBS },
 		{ facts->has_nameless_interpreted,
 		  "has no names for methods that are interpreted: '" FOREIGN_INTERPRETER
 		  "' stands for them" },

@@ -35,6 +35,8 @@ struct side {
 	bool has_clone; /* in front of stacks */
 	bool has_start_thread;
 	bool has_stubs;
+	bool has_stub_groups; /* "StubRoutines (1)" */
+	bool has_bare_stubs;  /* FOREIGN_STUBS alone */
 	bool has_stubs_by_name;
 	uint64_t java_samples;
 	uint64_t interpreter_samples;
@@ -271,7 +273,13 @@ static void survey_frame(struct side *side, const struct side *other, const stru
 	side->has_clone = side->has_clone || is_clone(walk);
 	side->has_start_thread = side->has_start_thread ||
 				 (walk->is_second && frame_is(frame, "start_thread"));
-	side->has_stubs = side->has_stubs || is_of_stubs(frame);
+	if (is_of_stubs(frame)) {
+		bool is_bare = frame_is(frame, FOREIGN_STUBS);
+
+		side->has_stubs = true;
+		side->has_bare_stubs = side->has_bare_stubs || is_bare;
+		side->has_stub_groups = side->has_stub_groups || !is_bare;
+	}
 	side->has_stubs_by_name = side->has_stubs_by_name || walk->is_stub;
 }
 
@@ -371,6 +379,13 @@ static void decide(struct side *side, const struct side *other)
 				  !other->has_stubs_by_name;
 }
 
+/* stackcollapse-perf.pl takes what is behind "StubRoutines" for parameters. */
+static void decide_groups(struct side *side, const struct side *other)
+{
+	side->facts.loses_stub_groups = side->has_stub_groups && !other->has_stub_groups &&
+					(other->has_bare_stubs || other->facts.loses_stubs);
+}
+
 /* ---- interface ---- */
 
 static int add_side(struct foreign_match *match, int at, const struct profile *profile)
@@ -404,7 +419,7 @@ int foreign_match__new(const struct profile *before, const struct profile *after
 	for (int i = 0; i < 2; i++)
 		decide(&match->sides[i], &match->sides[1 - i]);
 	for (int i = 0; i < 2; i++)
-		match->sides[i].facts.loses_stub_groups = match->sides[1 - i].facts.loses_stubs;
+		decide_groups(&match->sides[i], &match->sides[1 - i]);
 	*out = match;
 	return 0;
 }

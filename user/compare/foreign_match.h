@@ -35,7 +35,7 @@ struct foreign_match_side {
 	bool loses_clone;	/* in front of start_thread */
 	bool loses_processes;	/* or threads, in front of stacks */
 	bool loses_stubs;	/* their names: all are FOREIGN_STUBS */
-	bool loses_stub_groups; /* "StubRoutines (1)", as the other loses their names */
+	bool loses_stub_groups; /* "StubRoutines (1)" is FOREIGN_STUBS, as is all of the other's */
 	/* For the note alone: it has FOREIGN_INTERPRETER where the other has names. */
 	bool has_nameless_interpreted;
 };
