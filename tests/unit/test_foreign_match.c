@@ -296,21 +296,26 @@ static void a_file_without_names_of_interpreted_methods_is_known(void **state)
 {
 	static const struct {
 		const char *before, *after;
-		bool is_nameless;
+		bool is_nameless, names_some;
 	} cases[] = {
-		{ "java;Interpreter;void a.B.f 1\n", "java;a/B.g;a/B.f 1\n", true },
-		{ "java;Interpreter 1\njava;a/B.f 200\n", "java;a/B.g 1\n", false },
-		{ "java;Interpreter;a/B.f 1\n", "java;Interpreter;a/B.f 1\njava;a/B.f 8\n", false },
-		{ "java;Interpreter;a/B.f 1\n", "java;Interpreter;a/B.f 1\njava;a/B.f 10\n", true },
-		{ "java;Interpreter;a/B.f 1\n", "java;main;f 1\n", false },
+		{ "java;Interpreter;void a.B.f 1\n", "java;a/B.g;a/B.f 1\n", true, false },
+		{ "java;Interpreter 1\njava;a/B.f 200\n", "java;a/B.g 1\n", false, false },
+		{ "java;Interpreter;a/B.f 1\n", "java;Interpreter;a/B.f 1\njava;a/B.f 8\n", false,
+		  false },
+		{ "java;Interpreter;a/B.f 1\n", "java;Interpreter;a/B.f 1\njava;a/B.f 10\n", true,
+		  false },
+		{ "java;Interpreter;a/B.f 1\n", "java;main;f 1\n", false, false },
+		{ "java;Interpreter;a.B.f_[j] 1\njava;a.B.g_[0] 60\n", "java;a/B.g;a/B.f 1\n", true,
+		  true },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct pair pair = match(cases[i].before, cases[i].after);
+		const struct foreign_match_side *facts = foreign_match__side(pair.match, 0);
 
-		if (foreign_match__side(pair.match, 0)->has_nameless_interpreted !=
-		    cases[i].is_nameless)
+		if (facts->has_nameless_interpreted != cases[i].is_nameless ||
+		    facts->names_some_interpreted != cases[i].names_some)
 			fail_msg("%zu", i);
 		assert_false(foreign_match__side(pair.match, 1)->has_nameless_interpreted);
 		release(&pair);

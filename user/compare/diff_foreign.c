@@ -476,8 +476,11 @@ static int note_match(const struct foreign_file *file, const struct foreign_matc
 		{ facts->loses_stubs, "tells the JVM's stubs apart: all are " FOREIGN_STUBS },
 		{ facts->loses_stub_groups,
 		  "has the JVM's stubs in groups: all are " FOREIGN_STUBS },
-		{ facts->has_nameless_interpreted,
+		{ facts->has_nameless_interpreted && !facts->names_some_interpreted,
 		  "has no names for methods that are interpreted: '" FOREIGN_INTERPRETER
+		  "' stands for them" },
+		{ facts->has_nameless_interpreted && facts->names_some_interpreted,
+		  "has no names for some methods that are interpreted: '" FOREIGN_INTERPRETER
 		  "' stands for them" },
 	};
 	int err = 0;

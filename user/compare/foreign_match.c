@@ -281,6 +281,8 @@ static void survey_frame(struct side *side, const struct side *other, const stru
 		side->has_stub_groups = side->has_stub_groups || !is_bare;
 	}
 	side->has_stubs_by_name = side->has_stubs_by_name || walk->is_stub;
+	if (frame->kind == FRAME_KIND_INTERPRETED)
+		side->facts.names_some_interpreted = true;
 }
 
 /* "[unknown]", "[break_compiled]": a word of a profiler, and no code. */

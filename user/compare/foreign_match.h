@@ -36,8 +36,9 @@ struct foreign_match_side {
 	bool loses_processes;	/* or threads, in front of stacks */
 	bool loses_stubs;	/* their names: all are FOREIGN_STUBS */
 	bool loses_stub_groups; /* "StubRoutines (1)" is FOREIGN_STUBS, as is all of the other's */
-	/* For the note alone: it has FOREIGN_INTERPRETER where the other has names. */
+	/* For the note alone: it has FOREIGN_INTERPRETER where the other has names, and names others. */
 	bool has_nameless_interpreted;
+	bool names_some_interpreted;
 };
 
 /* The profiles must live as long; each stack begins with a process or FOREIGN_ROOT. 0 or -ENOMEM. */
