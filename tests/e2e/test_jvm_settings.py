@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of JVMs that people run with and no other test does: collectors, pages, archives, images of their own.
 Names are read and stacks are walked as they are by default: no chain of Chains.java is impossible."""
+import re
 import shutil
 import subprocess
 import zipfile
@@ -68,6 +69,17 @@ def judge(profiler, pid):
 def test_stacks_are_those_of_the_program_whatever_the_jvm_is_set_to(engine, daemon, jdk, name):
     container = engine.start_ready(f"setting-{jdk}-{name.replace(' ', '-')}", chains(900, SETTINGS[name][1]),
                                    "READY", jdk=jdk)
+    judge_new(daemon, container.pid)
+    container.remove()
+
+
+@pytest.mark.parametrize("jdk", [27, 28])
+def test_stacks_are_those_of_the_program_while_hot_code_is_moved(engine, daemon, jdk):
+    """JDK-8326205 copies what it samples most into a heap of its own, of a type that older JVMs have not."""
+    flags = [UNLOCK, "-XX:+HotCodeHeap", "-XX:HotCodeHeapSize=16m", "-XX:HotCodeStartupDelaySeconds=1",
+             "-XX:HotCodeIntervalSeconds=2", "-XX:HotCodeSampleSeconds=2", "-Xlog:hotcode"]
+    container = engine.start_ready(f"hot-{jdk}", chains(900, flags), "READY", jdk=jdk)
+    wait_until(lambda: re.search("Relocated [1-9]", container.logs()), 180, "code was moved")
     judge_new(daemon, container.pid)
     container.remove()
 
