@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -214,7 +215,15 @@ static void jvm_close(void *state)
 	(void)state;
 }
 
+static int jvm_tables(const void *state, struct hotspot_vm **out)
+{
+	(void)state;
+	(void)out;
+	return -EAGAIN;
+}
+
 static const struct jit_source_ops jvm_ops = {
+	.tables = jvm_tables,
 	.close = jvm_close,
 	.ranges = jvm_ranges,
 	.unwind = jvm_unwind,
@@ -238,7 +247,7 @@ static struct process *jvm_new(struct naming *naming)
 	symbols_process_close_jit(process->symbols);
 	process->symbols->jit_sources[0] = (struct jit_source_use){ .ops = &jvm_ops };
 	process->symbols->jit_sources[1].ops = NULL;
-	process->jvm.is_known = true;
+	process->jvm.is_hotspot = process->jvm.is_known = true;
 	return process;
 }
 
@@ -292,6 +301,31 @@ static void nothing_is_told_of_frame_sizes_where_all_is_walked_by_frame_pointers
 	process->jvm.preserve_frame_pointer = WINDOW_FLAG_OFF;
 	naming_update_jvm(naming, process);
 	assert_int_equal(hotspot_cnt, 0);
+	naming__free(naming);
+}
+
+/* A shell that executed a JVM before anybody looked at it: the next sample only says so. */
+static void the_jvm_that_a_program_executed_is_not_its_own(void **state)
+{
+	struct naming *naming = naming_new();
+	struct process *process = jvm_new(naming);
+
+	(void)state;
+	process->jvm.is_hotspot = process->jvm.is_known = false;
+	strcpy(process->comm, "bash");
+	assert_false(naming_update_jvm(naming, process));
+	assert_false(process->jvm.is_hotspot);
+	strcpy(process->comm, "test_naming");
+	process->has_execed = true;
+	naming_update_jvm(naming, process);
+	assert_false(process->jvm.is_hotspot);
+	/* It is the one that was sampled, and may execute another later. */
+	process->has_execed = false;
+	assert_true(naming_update_jvm(naming, process));
+	assert_true(process->jvm.is_hotspot);
+	process->has_execed = true;
+	naming_update_jvm(naming, process);
+	assert_true(process->jvm.is_hotspot);
 	naming__free(naming);
 }
 
@@ -428,6 +462,7 @@ int main(void)
 		cmocka_unit_test(the_flag_says_nothing_of_a_compiler_in_java),
 		cmocka_unit_test(a_stream_that_is_banned_says_so_until_the_ban_is_over),
 		cmocka_unit_test(who_used_up_what_naming_may_take_keeps_samples_without_frames),
+		cmocka_unit_test(the_jvm_that_a_program_executed_is_not_its_own),
 		cmocka_unit_test(each_stream_says_how_its_stacks_are_walked),
 	};
 

@@ -553,11 +553,24 @@ static bool knows_interpreter(const struct process *process)
 	return process->code_range.interpreter_low < process->code_range.interpreter_high;
 }
 
+/* The first look at a JVM may come late, and find the one that the process executed since it was sampled. */
+static bool may_be_its_jvm(const struct naming *naming, const struct process *process)
+{
+	struct hotspot_vm *vm;
+
+	return process->jvm.is_hotspot ||
+	       symbols_process__hotspot(process->symbols, &vm) == -ENOENT ||
+	       process_is_as_sampled(naming->proc_fd, process);
+}
+
 bool naming_update_jvm(struct naming *naming, struct process *process)
 {
 	struct symbols_jit_status jit;
-	bool has_range = share_code_range(naming, process);
+	bool has_range;
 
+	if (!may_be_its_jvm(naming, process))
+		return false;
+	has_range = share_code_range(naming, process);
 	symbols_process__jit_status(process->symbols, &jit);
 	jvm_update(&process->jvm, process->symbols);
 	if (has_range)

@@ -119,7 +119,9 @@ static void fill_jit(const struct process *process, uint64_t end_boot_ns, struct
 
 	symbols_process__jit_status(process->symbols, &status);
 	window->is_jvm = process->jvm.is_hotspot;
-	window->jit_source = status.source;
+	/* As naming_update_jvm() has it, or it is the JVM of the next run. */
+	if (process->jvm.is_hotspot || status.source != JIT_SOURCE_VMSTRUCTS)
+		window->jit_source = status.source;
 	window->jit_entries = (uint32_t)status.entry_cnt;
 	window->jit_age_ms = UINT32_MAX;
 	if (status.loaded_boot_ns)
