@@ -518,15 +518,24 @@ static void java_name_of_a_long_class_costs_no_more_than_its_length(void **state
 static void stubs_are_known_by_their_names(void **state)
 {
 	static const char *const stubs[] = {
-		"jint_disjoint_arraycopy", "oop_arraycopy_uninit",
-		"arrayof_jbyte_fill",	   "jshort_fill",
-		"counterMode_AESCrypt",	   "cipherBlockChaining_encryptAESCrypt",
-		"sha256_implCompressMB",   "md5_implCompress",
-		"ghash_processBlocks",	   "updateBytesCRC32C",
-		"aescrypt_encryptBlock",   "vectorizedMismatch",
+		"jint_disjoint_arraycopy",
+		"oop_arraycopy_uninit",
+		"arrayof_jbyte_fill",
+		"jshort_fill",
+		"counterMode_AESCrypt",
+		"cipherBlockChaining_encryptAESCrypt",
+		"sha256_implCompressMB",
+		"md5_implCompress",
+		"ghash_processBlocks",
+		"updateBytesCRC32C",
+		"aescrypt_encryptBlock",
+		"vectorizedMismatch",
+		"libmSin",
+		"libmLog10",
 	};
-	static const char *const others[] = { "",	"_arraycopy",	 "arraycopy", "fill",
-					      "memset", "JVM_ArrayCopy", "mulAdd2",   "fmod" };
+	static const char *const others[] = { "",	 "_arraycopy", "arraycopy",
+					      "fill",	 "memset",     "JVM_ArrayCopy",
+					      "mulAdd2", "fmod",       "libm" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(stubs); i++)

@@ -451,6 +451,13 @@ bool java_name_is_stub(const char *name, size_t len)
 		"mulAdd",
 		"vectorizedMismatch",
 		"unsafe_setmemory",
+		"libmCos",
+		"libmExp",
+		"libmLog",
+		"libmLog10",
+		"libmPow",
+		"libmSin",
+		"libmTan",
 	};
 	struct text text = { name, len };
 
