@@ -76,6 +76,9 @@ static void trees_share_beginnings_and_sum_up(void **state)
 		"x;a_[k] 1\nx;a_[1] 2\nx;a_[0] 4\nx;a 8\nx;[unknown] 16\nx;[unknown]_[k] 32\n",
 		"all 7 0/63\n x 7 0/63\n  [unknown] 1 32/32\n  [unknown] 6 16/16\n"
 		"  a 0 8/8\n  a 1 1/1\n  a 3 2/2\n  a 4 4/4\n");
+	/* Known, and nobody's code. */
+	check_tree_of("x;[disk sleep] 1\nx;[waiting for a CPU] 2\n",
+		      "all 7 0/3\n x 7 0/3\n  [disk sleep] 9 1/1\n  [waiting for a CPU] 9 2/2\n");
 }
 
 /* '-' and ' ' sort before ';', so equal first frames are not neighbours in the text. */

@@ -81,6 +81,14 @@ static const struct color_kind color_kinds[TREE_KIND_CNT] = {
 		.dark = "2f323633363a383a3e3c3e422f323633363a383a3e3c3e42"
 			 "2f323633363a383a3e3c3e422f323633363a383a3e3c3e42",
 	},
+	[TREE_KIND_WAIT] = {
+		.key = "wait",
+		.label = "waiting for a CPU or disk",
+		.light = "beb6ebc6bdf3cec6fcd6ceffc3b4e8cbbcf1d3c4f9dbccff"
+			 "c8b2e6d0baeed8c2f6e0caffcdb1e2d5b9ebddc1f3e5c9fb",
+		.dark = "39305b403763473e6b4e45733d2e594435614b3d69524471"
+			"402d5748345f4f3b6756426f442c554b335c523a645a416c",
+	},
 };
 
 const struct color_kind *color_kind(enum tree_kind kind)

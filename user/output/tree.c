@@ -60,16 +60,26 @@ static void tree_builder_release(struct tree_builder *builder)
 	strbuf_release(&builder->key);
 }
 
+static bool tree_name_is(const char *name, size_t len, const char *marker)
+{
+	return len == strlen(marker) && memcmp(name, marker, len) == 0;
+}
+
+enum tree_kind tree_kind_of_native(const char *name, size_t len)
+{
+	if (len < 2 || name[0] != '[' || name[len - 1] != ']')
+		return TREE_KIND_NATIVE;
+	if (tree_name_is(name, len, STACK_LINE_CPU_WAIT) ||
+	    tree_name_is(name, len, STACK_LINE_DISK))
+		return TREE_KIND_WAIT;
+	return TREE_KIND_UNKNOWN;
+}
+
 static enum tree_kind tree_kind_of(const struct stack_frame *frame, bool is_first)
 {
 	if (frame->kind != FRAME_KIND_NATIVE)
 		return (enum tree_kind)frame->kind;
-	if (is_first)
-		return TREE_KIND_PROCESS;
-	if (frame->name_len >= 2 && frame->name[0] == '[' &&
-	    frame->name[frame->name_len - 1] == ']')
-		return TREE_KIND_UNKNOWN;
-	return TREE_KIND_NATIVE;
+	return is_first ? TREE_KIND_PROCESS : tree_kind_of_native(frame->name, frame->name_len);
 }
 
 static int tree_intern_frame(struct tree_builder *builder, const char *name, size_t len,

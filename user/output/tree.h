@@ -15,7 +15,7 @@
 #include "user/model/frame_kind.h"
 #include "user/util/strtab.h"
 
-/* What a reader tells apart: the kinds of code, and three that only the text knows. The values are
+/* What a reader tells apart: the kinds of code, and four that only the text knows. The values are
  * used in the HTML page. */
 enum tree_kind {
 	TREE_KIND_NATIVE = FRAME_KIND_NATIVE,
@@ -27,6 +27,7 @@ enum tree_kind {
 	TREE_KIND_UNKNOWN = 6, /* "[unknown]", "[libfoo.so]": a marker without a suffix */
 	TREE_KIND_PROCESS = 7, /* the first frame of a stack */
 	TREE_KIND_HIDDEN = 8,  /* stands for pruned nodes */
+	TREE_KIND_WAIT = 9,    /* STACK_LINE_CPU_WAIT, STACK_LINE_DISK: no code runs */
 	TREE_KIND_CNT,
 };
 
@@ -74,6 +75,8 @@ int tree_compare_frame_ids(const void *left, const void *right, void *frames);
 /* Of the deepest node. */
 size_t tree_depth(const struct tree *tree);
 
+/* Of a name without a suffix that is no stack's first frame. */
+enum tree_kind tree_kind_of_native(const char *name, size_t len);
 /* Is it Java, of whichever tier? */
 bool tree_kind_is_java(enum tree_kind kind);
 

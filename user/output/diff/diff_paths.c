@@ -74,9 +74,7 @@ enum tree_kind diff_paths_kind(const struct diff_catalog_name *name, bool is_pro
 		return TREE_KIND_PROCESS;
 	if (name->kind != FRAME_KIND_NATIVE)
 		return (enum tree_kind)name->kind;
-	if (name->len >= 2 && name->text[0] == '[' && name->text[name->len - 1] == ']')
-		return TREE_KIND_UNKNOWN;
-	return TREE_KIND_NATIVE;
+	return tree_kind_of_native(name->text, name->len);
 }
 
 static void sum_add(struct diff_paths_sum *sum, const struct diff_paths_sum *part)
