@@ -13,6 +13,7 @@
 
 #include "user/cli/cmd_store.h"
 #include "user/cli/streams.h"
+#include "user/cli/unmatched.h"
 #include "user/names/near_name.h"
 #include "user/model/thread_counts.h"
 #include "user/output/escape.h"
@@ -43,138 +44,6 @@ static bool collect(void *ctx, const struct window *window)
 	    selection_covers(hint->selection, window))
 		(void)streams_add(&hint->streams, window); /* on failure the hint is shorter */
 	return false;
-}
-
-/* ---- a selector that nothing matches ---- */
-
-/* A name of that time, and how near it comes. */
-struct hint_name {
-	const char *name;
-	uint32_t near;
-	uint64_t samples;
-};
-
-static enum window_label label_of(enum select_by by)
-{
-	static const enum window_label labels[SELECT_BY_CNT] = {
-		WINDOW_LABEL_CONTAINER, WINDOW_LABEL_POD,  WINDOW_LABEL_NAMESPACE,
-		WINDOW_LABEL_SERVICE,	WINDOW_LABEL_COMM, WINDOW_LABEL_CGROUP,
-		WINDOW_LABEL_IMAGE,	WINDOW_LABEL_HOST,
-	};
-
-	return labels[by];
-}
-
-static bool has_match(const struct hint_streams *hint, enum select_by by, const char *pattern)
-{
-	for (size_t i = 0; i < hint->streams.cnt; i++) {
-		if (select_by_matches(by, pattern, &hint->streams.items[i].latest))
-			return true;
-	}
-	return false;
-}
-
-/* The first selector that takes in, but takes nothing; NULL pattern = each alone matches something. */
-static struct select_more find_unmatched(const struct hint_streams *hint)
-{
-	for (int by = 0; by < SELECT_BY_CNT; by++) {
-		for (size_t i = 0;; i++) {
-			struct select_more more =
-				selection_get(hint->selection, (enum select_by)by, i);
-
-			if (!more.pattern || more.leaves_out)
-				break;
-			if (!has_match(hint, more.by, more.pattern))
-				return more;
-		}
-	}
-	return (struct select_more){ 0 };
-}
-
-static int compare_names(const void *left, const void *right)
-{
-	const struct hint_name *a = left, *b = right;
-
-	if (a->near != b->near)
-		return a->near < b->near ? -1 : 1;
-	if (a->samples != b->samples)
-		return a->samples < b->samples ? 1 : -1;
-	return strcmp(a->name, b->name);
-}
-
-/* Names of the label, each once: the nearest first, then the busiest. `names` has room for a stream each. */
-static size_t collect_names(const struct hint_streams *hint, const struct select_more *wanted,
-			    struct hint_name *names)
-{
-	size_t cnt = 0;
-
-	for (size_t i = 0; i < hint->streams.cnt; i++) {
-		const struct stream *stream = &hint->streams.items[i];
-		const char *name = stream->latest.labels[label_of(wanted->by)];
-		size_t at = 0;
-
-		/* Equal texts are one: they were interned. */
-		while (at < cnt && names[at].name != name)
-			at++;
-		if (!name || !*name)
-			continue;
-		if (at == cnt)
-			names[cnt++] =
-				(struct hint_name){ .name = name,
-						    .near = near_name(wanted->pattern, name) };
-		names[at].samples += stream->counts.samples;
-	}
-	qsort(names, cnt, sizeof(*names), compare_names);
-	return cnt;
-}
-
-/*
- * "no container 'shpo'; did you mean 'shop'?", or what there is. `names` are in the order of compare_names();
- * `see`: what tells all of them, or "".
- */
-static int append_names(const char *by, const char *wanted, const struct hint_name *names,
-			size_t cnt, const char *see, struct strbuf *out)
-{
-	bool any_near = cnt && names[0].near != NEAR_NAME_FAR;
-	size_t shown = 0;
-
-	strbuf_printf(out, "no %s '", by);
-	escape_terminal(out, wanted, strlen(wanted));
-	strbuf_puts(out, any_near ? "'; did you mean " : "' in that time, which has ");
-	if (!cnt)
-		strbuf_puts(out, "none at all");
-	for (; shown < cnt && shown < HINT_STREAMS_MAX; shown++) {
-		if (any_near && names[shown].near == NEAR_NAME_FAR)
-			break;
-		strbuf_puts(out, !shown ? "'" : any_near ? " or '" : ", '");
-		escape_terminal(out, names[shown].name, strlen(names[shown].name));
-		strbuf_putc(out, '\'');
-	}
-	if (any_near)
-		strbuf_putc(out, '?');
-	else if (shown < cnt)
-		strbuf_printf(out, " and %zu more%s%s", cnt - shown, *see ? "; see " : "", see);
-	return strbuf_error(out);
-}
-
-static int append_unmatched(const struct hint_streams *hint, const struct select_more *wanted,
-			    const char *see, struct strbuf *out)
-{
-	__cleanup_free struct hint_name *names = calloc(hint->streams.cnt, sizeof(*names));
-
-	if (!names)
-		return -ENOMEM;
-	return append_names(select_by_name(wanted->by), wanted->pattern, names,
-			    collect_names(hint, wanted, names), see, out);
-}
-
-int dump_hint_unmatched(const struct selection *selection, const struct streams *others,
-			struct strbuf *out)
-{
-	const struct hint_streams hint = { .selection = selection, .streams = *others };
-	struct select_more wanted = find_unmatched(&hint);
-
-	return wanted.pattern ? append_unmatched(&hint, &wanted, "", out) : 0;
 }
 
 /* ---- a thread that nothing matches ---- */
@@ -250,9 +119,9 @@ static int append_threads(struct store_source *reader, const struct selection *s
 		size_t cnt = strtab__count(threads.names);
 
 		if (cnt)
-			qsort(threads.items, cnt, sizeof(*threads.items), compare_names);
-		err = append_names("thread", selection->thread, threads.items, cnt, "--by thread",
-				   out);
+			qsort(threads.items, cnt, sizeof(*threads.items), hint_names_compare);
+		err = hint_names_append("thread", selection->thread, threads.items, cnt,
+					"--by thread", out);
 	}
 	free(threads.items);
 	strtab__free(threads.names);
@@ -384,12 +253,10 @@ int dump_hint(struct store_source *reader, const struct dump_options *options, s
 				      options->selection.until_unix_ns, &visitor);
 
 	if (!err && hint.streams.cnt) {
-		struct select_more unmatched = find_unmatched(&hint);
 		size_t before = out->len;
 
-		if (unmatched.pattern)
-			err = append_unmatched(&hint, &unmatched, "--list", out);
-		else if (options->selection.thread)
+		err = unmatched_hint(hint.selection, &hint.streams, "--list", out);
+		if (!err && out->len == before && options->selection.thread)
 			err = append_threads(reader, &options->selection, out);
 		if (!err && out->len == before)
 			err = append_streams(&hint, out);

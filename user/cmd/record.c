@@ -19,13 +19,13 @@
 #include "user/sandbox/daemon_sandbox.h"
 #include "user/cli/option_usage.h"
 #include "user/cli/selection_title.h"
-#include "user/cmd/dump_hint.h"
 #include "user/cmd/dump_stacks.h"
 #include "user/cmd/record_options.h"
 #include "user/collect/command.h"
 #include "user/collect/sampling.h"
 #include "user/cli/streams.h"
 #include "user/cli/terminal.h"
+#include "user/cli/unmatched.h"
 #include "user/collect/container/opt_out.h"
 #include "user/collect/map_reader.h"
 #include "user/collect/recorder.h"
@@ -382,7 +382,7 @@ static int tell_nothing(const struct recording *recording)
 		(void)snprintf(opted_out, sizeof(opted_out),
 			       ", and %llu of processes that opted out",
 			       (unsigned long long)recording->opted_out);
-	if (dump_hint_unmatched(&options->selection, &recording->others, &hint) || !hint.len)
+	if (unmatched_hint(&options->selection, &recording->others, "", &hint) || !hint.len)
 		strbuf_printf(&hint, "is it running, %s?",
 			      options->event == EVENT_CPU    ? "and busy" :
 			      event_has_idle(options->event) ? "and was there any in that time" :
