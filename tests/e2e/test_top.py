@@ -209,8 +209,11 @@ def test_since_is_one_table_of_the_range(recording, container):
 
 
 @pytest.mark.live
-def test_what_does_not_match_or_cannot_be_read_is_one_line(recording, tmp_path):
+def test_what_does_not_match_or_cannot_be_read_is_one_line(recording, container, tmp_path):
+    near = f"did you mean '{container.name}'"
     for code, arguments, word in (
+            (3, ["--store", recording.store, "--since", "1h", "--container", container.name[:-1]], near),
+            (3, ["--store", recording.store, "--once", "--container", container.name[:-1]], near),
             (3, ["--store", recording.store, "--since", "1h", "--container", "nobody"], "no samples match"),
             (3, ["--store", recording.store, "--once", "--container", "nobody"], "no samples match"),
             (3, ["--store", recording.store, "--once", "--event", "cpu-migrations"], "has none of cpu-migrations"),

@@ -242,6 +242,9 @@ static void a_selection_leaves_others_out_but_the_host_is_whole(void **state)
 	assert_int_equal(rows.cnt, 1);
 	assert_int_equal(rows.items[0].samples, 100);
 	assert_int_equal(rows.host.samples, 1250);
+	assert_int_equal(top_model__others(model)->cnt, 1);
+	assert_string_equal(top_model__others(model)->items[0].latest.labels[WINDOW_LABEL_COMM],
+			    "sh");
 	top_rows_release(&rows);
 	top_model__free(model);
 }

@@ -22,6 +22,8 @@
 /* Windows end a moment before or after their multiple of ten seconds. */
 #define SLACK_NS (CLOCK_NS_PER_S / 2)
 
+#define OTHERS_MAX 1000 /* streams that are not selected */
+
 /* A host record, without labels. */
 struct host_piece {
 	struct window window;
@@ -45,6 +47,7 @@ struct top_model {
 	bool is_frozen;
 	uint64_t generation;
 	uint64_t lost; /* that did not reach the model */
+	struct streams others;
 };
 
 struct top_model *top_model__new(const struct selection *selection, enum top_span span)
@@ -70,6 +73,7 @@ void top_model__free(struct top_model *model)
 	free(model->pieces);
 	free(model->hosts);
 	strtab__free(model->streams);
+	streams_release(&model->others);
 	free(model);
 }
 
@@ -269,6 +273,17 @@ static int add_stream(struct top_model *model, const struct window *window, cons
 	return err;
 }
 
+static void note_other(struct top_model *model, const struct window *window)
+{
+	if (window->counts.samples && model->others.cnt < OTHERS_MAX)
+		(void)streams_add(&model->others, window); /* on failure the hint is shorter */
+}
+
+const struct streams *top_model__others(const struct top_model *model)
+{
+	return &model->others;
+}
+
 static int add_host(struct top_model *model, const struct window *window, bool is_running)
 {
 	struct window *host;
@@ -293,10 +308,12 @@ int top_model__add(struct top_model *model, const struct window *window, const c
 
 	if (window->event >= EVENT_CNT)
 		return 0;
+	if (window->pid && !selection_matches(model->selection, window)) {
+		note_other(model, window);
+		return 0;
+	}
 	if (window->pid)
-		return selection_matches(model->selection, window) ?
-			       add_stream(model, window, text, len) :
-			       0;
+		return add_stream(model, window, text, len);
 	err = add_host(model, window, false);
 	if (err)
 		return err;

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/cli/streams.h"
 #include "user/model/profile.h"
 #include "user/model/select.h"
 #include "user/model/window.h"
@@ -52,6 +53,11 @@ void top_model__forget_running(struct top_model *model);
 void top_model__note_lost(struct top_model *model, uint64_t samples);
 /* Frozen: all questions are answered as of now, whatever is added; what they need is kept. */
 void top_model__freeze(struct top_model *model, bool is_frozen);
+/*
+ * Some of the streams with samples that the selection left out, for a hint; of waits there are none, see struct
+ * top_host. Valid until the next call of a function that adds.
+ */
+const struct streams *top_model__others(const struct top_model *model);
 /* Changes whenever an answer may. */
 uint64_t top_model__generation(const struct top_model *model);
 

@@ -18,6 +18,7 @@
 #include "user/cli/exit_codes.h"
 #include "user/cli/option_usage.h"
 #include "user/cli/terminal.h"
+#include "user/cli/unmatched.h"
 #include "user/collect/sampling.h"
 #include "user/top/top_keys.h"
 #include "user/top/top_options.h"
@@ -27,6 +28,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
+#include "user/util/strbuf.h"
 
 #define REDRAW_NS   CLOCK_NS_PER_S
 #define ONCE_MAX_NS (60 * CLOCK_NS_PER_S) /* for a busy host to give them */
@@ -79,8 +81,15 @@ static int load(struct top *top)
 
 static void explain_nothing(const struct top *top)
 {
+	const struct streams *others = top_model__others(top->model);
+	__cleanup_strbuf struct strbuf hint = STRBUF_INIT;
+
+	/* Of what others wait for nothing was read. */
+	if (!others->cnt || unmatched_hint(&top->options->selection, others, "", &hint) ||
+	    !hint.len)
+		strbuf_puts(&hint, "jbpf top without selectors shows what there is");
 	if (top->options->has_selection)
-		pr_err("no samples match; jbpf top without selectors shows what there is\n");
+		pr_err("no samples match; %s\n", strbuf_str(&hint));
 	else if (top->source && top->source->is_sampling)
 		pr_err("nothing was sampled: the host is idle, or too busy to give any samples\n");
 	else
