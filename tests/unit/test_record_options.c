@@ -91,6 +91,12 @@ static void wakers_are_of_measured_waits_of_a_process(void **state)
 		{ { "--event=sched", "--wakers", NULL }, -EINVAL, false },
 		{ { "--event=sched", "--wakers", "--comm=x", NULL }, -EINVAL, false },
 		{ { "--event=off-cpu", "--wakers", "-p", "7", NULL }, -EINVAL, false },
+		/* They would say nothing: those who wake are of any process. */
+		{ { "--event=sched", "--wakers", "-p", "7", "--container=x", NULL },
+		  -EINVAL,
+		  false },
+		{ { "--event=sched", "--wakers", "-p", "7", "--comm=x", NULL }, -EINVAL, false },
+		{ { "--event=sched", "--wakers", "--comm=x", "--", "true", NULL }, -EINVAL, false },
 	};
 
 	(void)state;

@@ -195,9 +195,9 @@ const struct option_table record_option_table = {
 };
 
 /* Where the processes of a COMMAND are is known. */
-static bool selects_place(const struct selection *selection)
+static bool selects_by_label(const struct selection *selection)
 {
-	bool is_given = selection->pid != 0;
+	bool is_given = false;
 
 	for (int by = 0; by < SELECT_BY_CNT; by++)
 		if (by != SELECT_BY_COMM)
@@ -229,6 +229,10 @@ static int check_event(struct option_walk *walk, const struct record_options *op
 		  "--threshold goes with --event sched only" },
 		{ options->of_wakers && (event != EVENT_SCHED || (!options->command && !pid)),
 		  "--wakers goes with --event sched, and with -p PID or -- COMMAND, whose waits it is about" },
+		{ options->of_wakers &&
+			  (options->selection.comm || selects_by_label(&options->selection)),
+		  "--wakers does not go with a comm, container, pod, namespace, service, image, host or "
+		  "cgroup: those who wake are of any" },
 		{ options->period && event_has_idle(event),
 		  "--count does not go with events that are waits, which have an --off-cpu-rate" },
 		{ options_given(walk, "off-cpu-rate") && !event_has_idle(event),
@@ -268,7 +272,7 @@ int record_options_parse(int argc, char **argv, struct record_options *out, char
 	if (err)
 		return err;
 	options.command = command;
-	if (command && selects_place(&options.selection))
+	if (command && (options.selection.pid || selects_by_label(&options.selection)))
 		return options_refuse(
 			&walk, "-- COMMAND does not go with --pid, nor with a container, pod, "
 			       "namespace, service, image, host or cgroup: it and what it starts "
