@@ -108,3 +108,15 @@ def test_ratio_says_who_lost(report, capsys):
 def test_interval_is_students(report, values, mean, margin):
     found_mean, found_margin = report.mean_and_margin(values)
     assert found_mean == pytest.approx(mean) and found_margin == pytest.approx(margin)
+
+
+@pytest.mark.parametrize("value, margin, most, wanted", [
+    (0.5, 0.1, 1, True),
+    (2.0, 0.5, 1, False),
+    (1.2, 0.5, 1, None),
+    (3.0, 0.1, None, None),
+])
+def test_loss_whose_interval_holds_both_answers_is_not_judged(monkeypatch, value, margin, most, wanted):
+    monkeypatch.syspath_prepend(str(BENCH))
+    import part_events  # pylint: disable=import-outside-toplevel
+    assert part_events.is_within(value, margin, most) is wanted
