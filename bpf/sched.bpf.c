@@ -53,8 +53,9 @@ char LICENSE[] SEC("license") = "GPL";
 #define LOCAL_STORAGE_CREATE 1
 #define OF_THIS_CPU	     0xffffffffull
 
-#define TASK_WAITING 0x3    /* include/linux/sched.h: TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE */
-#define TASK_HALTED  0x80cc /* stopped, traced, parked, dead, frozen */
+#define TASK_WAITING	     0x3 /* include/linux/sched.h: TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE */
+#define TASK_HALTED	     0x80cc /* stopped, traced, parked, dead, frozen */
+#define TASK_UNINTERRUPTIBLE 0x2
 
 struct jbpf_sched sched_shared SEC(".data.sched") = {};
 
@@ -311,6 +312,12 @@ static __always_inline bool may_receive(__u64 syscall)
 	       syscall != 202 /* futex */ && syscall != 230 /* clock_nanosleep */;
 }
 
+/* As who waits for a disk does; for a socket one can be interrupted. The state is that of the wait still. */
+static __always_inline bool is_uninterruptible(struct task_struct *task)
+{
+	return ((struct task_struct___sched *)task)->__state & TASK_UNINTERRUPTIBLE;
+}
+
 SEC("?tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
@@ -332,7 +339,10 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	now->units = units_of(ns, bpf_get_prandom_u32());
 	if (!now->units)
 		return 0;
-	now->syscall = state && regs_fill(task, state) ? state->key.kernel_hash - 1 : NO_SYSCALL;
+	now->syscall = NO_SYSCALL;
+	/* An interrupt of a disk comes upon anybody: who is in a call that sends wakes none that waits for one. */
+	if (state && !is_uninterruptible(task) && regs_fill(task, state))
+		now->syscall = state->key.kernel_hash - 1;
 	now->tid = task->pid;
 	bpf_probe_read_kernel(now->comm, sizeof(now->comm), task->comm);
 	return 0;

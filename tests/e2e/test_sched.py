@@ -3,8 +3,10 @@
 does not wait."""
 import json
 import math
+import os
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -128,6 +130,43 @@ def test_who_ends_a_wait_is_told_below_whom_it_wakes(tmp_path):
     # Timers end these, whoever they interrupt.
     assert not waits.samples(lambda frames: frames[0].startswith("sleep_")), waits
     assert re.search(r" (?!0\.000)\d+\.\d{3} seconds of waiting were ended by timers", result.stderr), result.stderr
+
+
+@pytest.mark.live
+def test_a_disk_that_answers_is_not_the_program_its_interrupt_came_upon(tmp_path):
+    """Those write without end, as one would who wakes a reader of a socket."""
+    sync = f"import os\nfd = os.open({str(tmp_path / 'file')!r}, os.O_CREAT | os.O_WRONLY)\n" \
+        "while True:\n    os.pwrite(fd, b'x' * 4096, 0)\n    os.fsync(fd)\n"
+    writers = [subprocess.Popen(["yes"], stdout=subprocess.DEVNULL) for _ in range(os.cpu_count())]
+    syncer = subprocess.Popen([sys.executable, "-c", sync])
+    try:
+        result = record(tmp_path / "out.folded", "--threshold", "1ms", "--wakers", "-p", syncer.pid, "-d", "4s")
+    finally:
+        for process in (syncer, *writers):
+            process.kill()
+            process.wait()
+    assert result.returncode in (0, 3), result.stderr
+    waits = Folded((tmp_path / "out.folded").read_text() if result.returncode == 0 else "")
+    assert not waits.samples(lambda frames: frames[1] == "yes"), waits
+
+
+@pytest.mark.live
+def test_who_ends_the_waits_of_a_container_s_jvm_is_a_java_method(engine, tmp_path):
+    container = engine.start_ready("wakers", java("Waits", 600), "READY")
+    for seconds in (4, 16, 64):
+        result = record(tmp_path / "out.folded", "--threshold", "1ms", "--wakers", "-p", container.pid, "-d", f"{seconds}s")
+        waits = Folded((tmp_path / "out.folded").read_text() if result.returncode == 0 else "")
+        # Who unlocks, and who puts into the queue; neither is cut.
+        ended = {thread: waits.samples(lambda frames, thread=thread, method=method: frames[0] == thread and
+                                       any(method in frame for frame in frames[1:]))
+                 for thread, method in (("t-reentrant", "ReentrantLock.unlock"), ("t-take", "ArrayBlockingQueue.put"))}
+        if all(ended.values()):
+            break
+    else:
+        raise Lacking(f"{seconds} s hold too little: {waits} {result.stderr}")
+    assert not waits.samples(lambda frames: frames[0] == "t-sleep"), waits  # a timer does
+    refused = record(tmp_path / "refused.folded", "--wakers", "--container", container.name, "-d", "1s")
+    assert refused.returncode == 2 and "--wakers goes with --event sched, and with -p PID" in refused.stderr, refused.stderr
 
 
 def test_options_that_make_no_sense_are_refused(tmp_path):
