@@ -226,8 +226,8 @@ def store_rows(report, bench):
     report.row("  bytes of all events / of cpu alone", ratio, "x", "<= 2", ratio <= 2)
 
 
-def memory_mib(bench, program):
-    with program(bench.work, 99, window_s=bench.seconds) as daemon:
+def memory_mib(bench, program, pids):
+    with program(bench.work, 99, window_s=bench.seconds, pids=pids) as daemon:
         time.sleep(daemon.warm_s + bench.seconds)
         return daemon.memory() / (1 << 20)
 
@@ -236,7 +236,8 @@ def memory_rows(report, bench):
     report.at("8 JVMs, each 20 % busy")
     with Jvms(bench.work, seed=bench.seed, **EIGHT) as jvms:
         jvms.wait_busy(bench.settle)
-        turns = {program.name: [memory_mib(bench, program) for _ in range(bench.less)] for program in (Cpu, AllEvents)}
+        turns = {program.name: [memory_mib(bench, program, jvms.pids()) for _ in range(bench.less)]
+                 for program in (Cpu, AllEvents)}
     report.row("memory of jbpfd + BPF maps: cpu alone", turns["cpu"], "MiB")
     report.row("memory of jbpfd + BPF maps: all events", turns["all"], "MiB", "<= 48", statistics.median(turns["all"]) <= 48)
 
