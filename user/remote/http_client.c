@@ -284,7 +284,7 @@ int http_client__post(struct http_client *client, const struct http_request *req
 	if (exchange.err)
 		return exchange.err;
 	if (code)
-		(void)snprintf(answer->why, sizeof(answer->why), "%s%s",
+		(void)snprintf(answer->why, sizeof(answer->why), "%.180s%s",
 			       *text ? text : client->curl.strerror(code), advice);
 	return to_errno(code);
 }
