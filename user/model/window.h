@@ -162,7 +162,7 @@ struct window {
 
 /* What a number is when windows are merged. */
 enum window_field_kind {
-	WINDOW_FIELD_TIME = 0, /* worked out anew */
+	WINDOW_FIELD_TIME = 0, /* computed again */
 	WINDOW_FIELD_TRACK,    /* the same in all windows of a track */
 	WINDOW_FIELD_STATE,    /* as it was at the window's end */
 	WINDOW_FIELD_COUNT,    /* adds up */

@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -331,17 +332,17 @@ void info_append_ends(struct strbuf *out, const struct window_counts *counts)
 
 void info_json_counts(struct json_writer *json, const struct window_counts *counts)
 {
-	const struct window window = { .counts = *counts };
-
 	json_writer_member_u64(json, "frames", counts->frames);
 	for (size_t i = 0; i < ARRAY_SIZE(window_fields); i++) {
 		const struct window_field *field = &window_fields[i];
-		uint64_t value = window_number_get(&window, field->offset, field->bytes);
+		uint64_t value;
 
 		/* Samples are a member of more objects, and a delay is only known of some events. */
 		if (field->kind != WINDOW_FIELD_COUNT || strcmp(field->name, "samples") == 0 ||
 		    strcmp(field->name, "frames") == 0)
 			continue;
+		value = window_number_get(counts, field->offset - offsetof(struct window, counts),
+					  field->bytes);
 		if (value || strcmp(field->name, "run_delay_ns") != 0)
 			json_writer_member_u64(json, field->name, value);
 	}
