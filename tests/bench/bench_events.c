@@ -7,7 +7,6 @@
  * Usage: bench_events switches|faults CPU     pinned to a CPU. For each line on stdin, one line of JSON
  * on what was since the last: operations, cpu_ns (of the process), ns.
  */
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -17,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/bench/pinned_thread.h"
 #include "user/util/parse.h"
 
 #define PAGE_BYTES   4096
@@ -84,32 +84,15 @@ static void *run_faults(void *arg)
 	}
 }
 
-static int start(void *(*body)(void *arg), uint32_t cpu)
-{
-	pthread_t thread;
-	pthread_attr_t attr;
-	cpu_set_t cpus;
-	int err;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(cpu, &cpus);
-	pthread_attr_init(&attr);
-	err = pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
-	if (!err)
-		err = pthread_create(&thread, &attr, body, NULL);
-	pthread_attr_destroy(&attr);
-	return -err;
-}
-
 static int start_switches(uint32_t cpu)
 {
 	int err;
 
 	if (pipe(ping) || pipe(pong))
 		return -1;
-	err = start(run_ping, cpu);
+	err = pinned_thread_start(run_ping, NULL, cpu);
 	if (!err)
-		err = start(run_pong, cpu);
+		err = pinned_thread_start(run_pong, NULL, cpu);
 	if (!err && write(ping[1], "", 1) != 1)
 		err = -1;
 	return err;
@@ -127,7 +110,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_events switches|faults CPU\n");
 		return 2;
 	}
-	if (is_faults ? start(run_faults, cpu) : start_switches(cpu)) {
+	if (is_faults ? pinned_thread_start(run_faults, NULL, cpu) : start_switches(cpu)) {
 		fprintf(stderr, "bench_events: cannot start on CPU %u\n", cpu);
 		return 1;
 	}

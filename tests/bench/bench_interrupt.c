@@ -9,7 +9,6 @@
  * what was since the last: ran_ns (without the time others had the CPU), hole_ns and holes (those of
  * HOLE_MIN_NS to HOLE_MAX_NS). Longer ones are other processes that ran.
  */
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/bench/pinned_thread.h"
 #include "user/util/parse.h"
 
 #define HOLE_MIN_NS 500
@@ -80,23 +80,6 @@ static void *run(void *depth)
 	return NULL;
 }
 
-static int start(long depth, uint32_t cpu)
-{
-	pthread_t thread;
-	pthread_attr_t attr;
-	cpu_set_t cpus;
-	int err;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(cpu, &cpus);
-	pthread_attr_init(&attr);
-	err = pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
-	if (!err)
-		err = pthread_create(&thread, &attr, run, (void *)(intptr_t)depth);
-	pthread_attr_destroy(&attr);
-	return -err;
-}
-
 int main(int argc, char **argv)
 {
 	uint64_t since, hole_ns = 0, others_ns = 0, holes = 0;
@@ -109,7 +92,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_interrupt DEPTH CPU\n");
 		return 2;
 	}
-	err = start(depth, cpu);
+	err = pinned_thread_start(run, (void *)(intptr_t)depth, cpu);
 	if (err) {
 		fprintf(stderr, "bench_interrupt: CPU %u: %s\n", cpu, strerror(-err));
 		return 1;

@@ -4,7 +4,6 @@ faults that are sampled, and what all of them add to the store and to memory. jb
 take turns on the same load."""
 import contextlib
 import glob
-import json
 import math
 import os
 import statistics
@@ -16,7 +15,7 @@ from machine import BUILD, CPUS, read, tool
 from part_beside import status_numbers
 from programs import Jbpfd, Program
 from report import mean_and_margin
-from spawn import NotMeasured
+from spawn import Asked, NotMeasured
 
 WAITER = os.path.join(BUILD, "tests", "e2e", "waiter")
 IDLE_THREADS = 5000
@@ -124,17 +123,11 @@ def waiting(threads):
             process.kill()
 
 
-class AtItsWorst:
+class AtItsWorst(Asked):
     """bench_events on the last CPU."""
 
     def __init__(self, kind):
-        self.process = subprocess.Popen([tool("bench_events"), kind, str(CPUS - 1)], text=True, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
-
-    def ask(self):
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
+        super().__init__(tool("bench_events"), kind, CPUS - 1)
 
     def rates(self, seconds):
         """Operations per second, and per second of its own CPU time (what others do to the host is in the first)."""
@@ -142,13 +135,6 @@ class AtItsWorst:
         time.sleep(seconds)
         seen = self.ask()
         return seen["operations"] / seen["ns"] * 1e9, seen["operations"] / seen["cpu_ns"] * 1e9
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
 
 
 def rates_beside(bench, program, worst):

@@ -1,29 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one sample takes from the program that is sampled, all of it: the interrupt, perf, the BPF program, cold
 caches after. The program itself measures the holes in its time (bench_interrupt); so perf can be compared, too."""
-import json
 import statistics
-import subprocess
 import time
 
 from machine import CPUS, tool
 from programs import ALL
+from spawn import Asked
 
 HZ = 2999  # what ticks and neighbours do to a program is small beside so many samples
 DEPTHS = (16, 128, 512)
 
 
-class Watcher:
+class Watcher(Asked):
     """bench_interrupt at a depth, on the last CPU."""
 
     def __init__(self, depth):
-        self.process = subprocess.Popen([tool("bench_interrupt"), str(depth), str(CPUS - 1)], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def ask(self):
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
+        super().__init__(tool("bench_interrupt"), depth, CPUS - 1)
 
     def holes_per_s(self, seconds):
         """Nanoseconds of holes per second it ran; None when others had the CPU nearly all the time."""
@@ -31,13 +24,6 @@ class Watcher:
         time.sleep(seconds)
         seen = self.ask()
         return seen["hole_ns"] / seen["ran_ns"] * 1e9 if seen["ran_ns"] > seconds * 5e7 else None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
 
 
 def one_round(bench, watcher, program, seconds):
