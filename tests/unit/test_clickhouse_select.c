@@ -42,6 +42,32 @@ static void windows_that_reach_into_the_range_are_asked_for(void **state)
 	assert_has(&sql, " ORDER BY ts, service, stream");
 }
 
+/* The reader of the answer has the last word: what is sent may be more, and never less. */
+static void windows_that_cannot_match_are_not_asked_for(void **state)
+{
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+	struct clickhouse_select select = some;
+	struct selection selection = { .service = "it's", .host = "web-*", .pod = "a", .pid = 7 };
+
+	(void)state;
+	select.selection = &selection;
+	assert_int_equal(selection_add(&selection, SELECT_BY_POD, "b"), 0);
+	assert_int_equal(selection_add(&selection, SELECT_BY_COMM, "!java"), 0);
+	clickhouse_select_windows(&select, &sql);
+	assert_has(&sql, " AND pid IN (0, 7)");
+	assert_has(&sql, " AND (pid = 0 OR label_service IN ('it\\'s') ");
+	assert_has(&sql, " AND service IN ('', 'it\\'s')");
+	assert_has(&sql, " AND (pid = 0 OR pod IN ('a','b') OR pod_uid IN ('a','b'))");
+	assert_null(strstr(strbuf_str(&sql), "host IN"));
+	assert_null(strstr(strbuf_str(&sql), "comm IN"));
+	strbuf_clear(&sql);
+	selection = (struct selection){ .service = "", .container = "0123abcd" };
+	clickhouse_select_hours(&select, &sql);
+	assert_has(&sql, " AND (pid = 0 OR label_service IN ('') ");
+	assert_null(strstr(strbuf_str(&sql), "AND service IN"));
+	assert_null(strstr(strbuf_str(&sql), "container IN"));
+}
+
 static void all_of_time_is_within_what_a_server_can_say(void **state)
 {
 	struct clickhouse_select all = { .event = EVENT_CPU, .until_unix_ns = UINT64_MAX };
@@ -133,6 +159,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(windows_that_reach_into_the_range_are_asked_for),
+		cmocka_unit_test(windows_that_cannot_match_are_not_asked_for),
 		cmocka_unit_test(all_of_time_is_within_what_a_server_can_say),
 		cmocka_unit_test(texts_that_are_not_wanted_do_not_travel),
 		cmocka_unit_test(samples_are_those_of_the_services_and_streams),

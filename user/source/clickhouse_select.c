@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "user/remote/clickhouse_schema.h"
+#include "user/remote/clickhouse_text.h"
 #include "user/remote/window_row.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
@@ -21,6 +22,65 @@ static uint32_t seconds(uint64_t unix_ns)
 	return unix_s < UINT32_MAX - HOUR_S ? (uint32_t)unix_s : UINT32_MAX - HOUR_S;
 }
 
+/* A glob, or what may be the begin of a container's id. */
+static bool is_of_several(enum select_by by, const char *pattern)
+{
+	if (strpbrk(pattern, "*?[\\"))
+		return true;
+	return by == SELECT_BY_CONTAINER && *pattern &&
+	       strspn(pattern, "0123456789abcdef") == strlen(pattern);
+}
+
+/* "'a','b'" of what a label may be; "" = of anything: it is not asked for, or the reader of the answer decides. */
+static void list_labels(const struct selection *selection, enum select_by by, struct strbuf *out)
+{
+	struct select_more more;
+
+	strbuf_clear(out);
+	for (size_t i = 0; (more = selection_get(selection, by, i)).pattern; i++) {
+		if (more.leaves_out)
+			continue;
+		if (is_of_several(by, more.pattern)) {
+			strbuf_clear(out);
+			return;
+		}
+		strbuf_puts(out, out->len ? "," : "");
+		clickhouse_quote(out, more.pattern, strlen(more.pattern));
+	}
+}
+
+/*
+ * What cannot match is not sent. Host records are: they have no process, and no service, by which rows are in order.
+ * That of a process is its comm where it has no label.
+ */
+static void put_selection(const struct selection *selection, struct strbuf *out)
+{
+	static const char *const columns[SELECT_BY_CNT][2] = {
+		[SELECT_BY_CONTAINER] = { "container", "container_id" },
+		[SELECT_BY_POD] = { "pod", "pod_uid" },
+		[SELECT_BY_NAMESPACE] = { "namespace", "namespace" },
+		[SELECT_BY_SERVICE] = { "label_service", "label_service" },
+		[SELECT_BY_COMM] = { "comm", "comm" },
+		[SELECT_BY_IMAGE] = { "image", "image" },
+		[SELECT_BY_HOST] = { "host", "host" },
+	};
+	__cleanup_strbuf struct strbuf list = STRBUF_INIT;
+
+	if (selection->pid)
+		strbuf_printf(out, " AND pid IN (0, %" PRIu32 ")", selection->pid);
+	for (int by = 0; by < SELECT_BY_CNT; by++) {
+		list_labels(selection, (enum select_by)by, &list);
+		if (strbuf_error(&list))
+			strbuf_fail(out, strbuf_error(&list));
+		if (!list.len || !columns[by][0])
+			continue;
+		strbuf_printf(out, " AND (pid = 0 OR %s IN (%s) OR %s IN (%s))", columns[by][0],
+			      list.data, columns[by][1], list.data);
+		if (by == SELECT_BY_SERVICE && !strstr(list.data, "''"))
+			strbuf_printf(out, " AND service IN ('', %s)", list.data);
+	}
+}
+
 /* Condition of windows: the ts is for the index, the rest decides. */
 static void put_range(const struct clickhouse_select *select, struct strbuf *out)
 {
@@ -33,6 +93,8 @@ static void put_range(const struct clickhouse_select *select, struct strbuf *out
 		      " AND start_ns + duration_ns > %" PRIu64,
 		      (unsigned int)select->event, seconds(first_ns),
 		      seconds(select->until_unix_ns), select->until_unix_ns, select->since_unix_ns);
+	if (select->selection)
+		put_selection(select->selection, out);
 }
 
 static void put_part(const struct clickhouse_select *select, struct strbuf *out)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "user/model/event.h"
+#include "user/model/select.h"
 #include "user/util/strbuf.h"
 
 #define CLICKHOUSE_TIMES_FIELDS	 2
@@ -30,6 +31,8 @@ struct clickhouse_select {
 	uint64_t until_unix_ns;
 	uint32_t begin_unix_s,
 		end_unix_s; /* that begin in [begin, end); not of clickhouse_select_hours() */
+	/* Of windows: of processes that it does not match they need not come. Borrowed; NULL = of any. */
+	const struct selection *selection;
 	/* Of windows: what is not wanted comes empty. */
 	bool wants_lines, wants_cells, wants_threads;
 	/* Of stacks and samples: their minutes, both included; 0 and 0 = all of these. */

@@ -602,6 +602,7 @@ static int source_visit(void *ctx, uint64_t since_unix_ns, uint64_t until_unix_n
 		.until_unix_ns = until_unix_ns,
 		.cluster_database = source->is_cluster ? clickhouse__database(source->server) :
 							 NULL,
+		.selection = visitor->selection,
 		.wants_lines = visitor->wants_lines,
 		.wants_cells = visitor->wants_cells,
 		.wants_threads = visitor->wants_threads,
