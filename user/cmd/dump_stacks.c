@@ -13,7 +13,6 @@
 
 #include "user/model/event_view.h"
 #include "user/model/folded_line.h"
-#include "user/model/idle.h"
 #include "user/model/stack_text.h"
 #include "user/model/thread_counts.h"
 #include "user/model/waiting_place.h"
@@ -212,7 +211,7 @@ static uint64_t *hidden_of(const struct adding *adding, enum waiting_place place
 	if (!may_hide(adding))
 		return NULL;
 	if (!wanted->hides_waiting)
-		place = idle_is_stack(stack, len) ? WAITING_IDLE : WAITING_PLACE_CNT;
+		place = waiting_is_idle(stack, len) ? WAITING_IDLE : WAITING_PLACE_CNT;
 	return place < WAITING_PLACE_CNT ? &wanted->hidden_samples[place] : NULL;
 }
 

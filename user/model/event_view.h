@@ -28,7 +28,7 @@ static inline bool event_is_view(enum event event)
 /* The stored events that it is read from, as EVENT_BIT(). */
 uint32_t event_sources(enum event event);
 
-/* Can there be idle threads in it? See idle.h. */
+/* Can there be idle threads in it? See WAITING_IDLE. */
 static inline bool event_has_idle(enum event event)
 {
 	return event_sources(event) & EVENT_BIT(EVENT_OFF_CPU);

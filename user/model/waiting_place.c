@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "user/model/idle.h"
 #include "user/model/stack_text.h"
 
 /* Loops of HotSpot's own threads. JavaThread and VMThread::execute are of programs that wait for something. */
@@ -154,11 +153,24 @@ static bool is_of_rule(const struct waiting_rule *rule, const struct stack_frame
 	       (stack_text_next(&rest, &rest_len, &callee) && is_frame_like(rule->callee, &callee));
 }
 
+bool waiting_is_idle(const char *stack, size_t len)
+{
+	const size_t idle_len = sizeof(STACK_LINE_IDLE) - 1;
+	const char *root_end = memchr(stack, ';', len);
+	size_t left;
+
+	if (!root_end)
+		return false;
+	left = len - (size_t)(root_end + 1 - stack);
+	return left >= idle_len && memcmp(root_end + 1, STACK_LINE_IDLE, idle_len) == 0 &&
+	       (left == idle_len || root_end[1 + idle_len] == ';');
+}
+
 enum waiting_place waiting_place_of(const char *stack, size_t len)
 {
 	struct stack_frame frame;
 
-	if (idle_is_stack(stack, len))
+	if (waiting_is_idle(stack, len))
 		return WAITING_IDLE;
 	while (stack_text_next(&stack, &len, &frame)) {
 		for (const struct waiting_rule *rule = waiting_rules; rule->frame; rule++) {

@@ -15,7 +15,7 @@ enum waiting_place {
 	WAITING_SELECTOR = 1,
 	WAITING_REFERENCE = 2,
 	WAITING_JVM = 3,
-	WAITING_IDLE = 4, /* never ran in a window: see idle.h */
+	WAITING_IDLE = 4, /* never ran in a window: below STACK_LINE_IDLE */
 	WAITING_PLACE_CNT,
 };
 
@@ -38,6 +38,9 @@ const char *waiting_place_name(enum waiting_place place);
 
 /* Where this stack of folded text, without its count, waits; WAITING_PLACE_CNT: in none of them. */
 enum waiting_place waiting_place_of(const char *stack, size_t len);
+
+/* Is it WAITING_IDLE? */
+bool waiting_is_idle(const char *stack, size_t len);
 
 /* Is a frame's name like the pattern? */
 bool waiting_is_like(const char *pattern, const char *name, size_t len);
