@@ -64,13 +64,13 @@ struct parser *symbolizer__parser(const struct symbolizer *symbolizer)
 }
 
 /* Another run of the process that came after. */
-static bool is_later_run(const struct symbols_process_id *a, const struct symbols_process_id *b)
+static bool is_later_run(const struct process_life *a, const struct process_life *b)
 {
 	return a->start_ns == b->start_ns && a->pid == b->pid &&
 	       (int32_t)(a->exec_id - b->exec_id) > 0;
 }
 
-int symbolizer__open_process(struct symbolizer *symbolizer, const struct symbols_process_id *id,
+int symbolizer__open_process(struct symbolizer *symbolizer, const struct process_life *id,
 			     struct account *account, struct symbols_process **out)
 {
 	struct symbols_process *other;

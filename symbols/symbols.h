@@ -23,6 +23,7 @@
 #include "user/util/attributes.h"
 #include "user/model/jvm_facts.h"
 #include "user/model/frame_kind.h"
+#include "user/model/process_life.h"
 #include "user/model/stack_end.h"
 #include "user/model/unwind_facts.h"
 #include "symbols/unwind/unwind_cache.h"
@@ -117,13 +118,6 @@ void symbolizer__set_jit(struct symbolizer *symbolizer, enum jit_mode jit);
 /* What parses for it, for others who have files to parse. */
 struct parser *symbolizer__parser(const struct symbolizer *symbolizer);
 
-/* One run of one program: an exec makes another one of the same pid and start time. */
-struct symbols_process_id {
-	uint64_t start_ns; /* CLOCK_BOOTTIME ns of the process's start */
-	uint32_t pid;	   /* host pid */
-	uint32_t exec_id;
-};
-
 /*
  * The process of this id, whose mappings and files are read now: call it at the first sample, while
  * the process lives, and once. A process that is gone already gives an object without mappings.
@@ -132,8 +126,8 @@ struct symbols_process_id {
  * symbols_process__close(), at the latest with the symbolizer. 0 or -ENOMEM.
  */
 __must_check int symbolizer__open_process(struct symbolizer *symbolizer,
-					  const struct symbols_process_id *id,
-					  struct account *account, struct symbols_process **out);
+					  const struct process_life *id, struct account *account,
+					  struct symbols_process **out);
 /* Frees what is known about it. NULL is fine. */
 void symbols_process__close(struct symbols_process *process);
 
@@ -234,7 +228,7 @@ struct symbols_unwind_listener {
 	/* It is gone, and no process that lives has it in its space any more. */
 	void (*drop)(void *ctx, uint32_t id);
 	/* Where a process has which code: all but its generation. */
-	void (*space)(void *ctx, const struct symbols_process_id *id, uint64_t account,
+	void (*space)(void *ctx, const struct process_life *id, uint64_t account,
 		      const struct jbpf_space *space);
 };
 
@@ -271,7 +265,7 @@ void symbols_process__note_end(struct symbols_process *process, uint64_t address
 enum unwind_why symbols_unwind_why(enum unwind_refusal refusal);
 /* How its stacks are walked, but for those of compiled Java. False: the kernel was not told yet. */
 bool symbols_process__unwind_facts(const struct symbols_process *process, struct unwind_facts *out);
-const struct symbols_process_id *symbols_process__id(const struct symbols_process *process);
+const struct process_life *symbols_process__id(const struct symbols_process *process);
 
 /*
  * How its frames are found without frame pointers (bpf/jbpf_hotspot.h), but for whose it is. False:

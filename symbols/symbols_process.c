@@ -346,7 +346,7 @@ static int process_read_maps(struct symbols_process *process)
 	return err;
 }
 
-int symbols_process_open(struct symbols_shared *shared, const struct symbols_process_id *id,
+int symbols_process_open(struct symbols_shared *shared, const struct process_life *id,
 			 struct account *account, bool is_superseded, struct symbols_process **out)
 {
 	struct symbols_process *process = calloc(1, sizeof(*process));

@@ -35,7 +35,7 @@ struct symbols_process {
 	struct symbols_shared *shared;
 	struct symbols_share *share;
 	struct name_table *names; /* of the share */
-	struct symbols_process_id id;
+	struct process_life id;
 	struct procmaps maps;
 	struct process_file *files; /* maps.cnt of them */
 	struct addr_cache answers;
@@ -78,9 +78,9 @@ void symbols_process_hold(struct symbols_process *process);
  * `is_superseded`: another program is known to have taken it over already. 0 or -ENOMEM; a process
  * that is gone gives an object without mappings.
  */
-__must_check int symbols_process_open(struct symbols_shared *shared,
-				      const struct symbols_process_id *id, struct account *account,
-				      bool is_superseded, struct symbols_process **out);
+__must_check int symbols_process_open(struct symbols_shared *shared, const struct process_life *id,
+				      struct account *account, bool is_superseded,
+				      struct symbols_process **out);
 /*
  * The frame at an address that is in the code of no source of JIT names. Reads the mappings again
  * when no known one has it, and the file behind its mapping when its symbols were dropped. 0 or

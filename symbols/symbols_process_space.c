@@ -512,7 +512,7 @@ void symbols_process__note_end(struct symbols_process *process, uint64_t address
 	}
 }
 
-const struct symbols_process_id *symbols_process__id(const struct symbols_process *process)
+const struct process_life *symbols_process__id(const struct symbols_process *process)
 {
 	return &process->id;
 }

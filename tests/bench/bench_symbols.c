@@ -159,7 +159,7 @@ static void bench_jit(struct symbolizer *symbolizer, struct symbols_process *pro
 static int bench(struct symbolizer *symbolizer, int proc_fd, uint32_t pid)
 {
 	static uint64_t ips[BENCH_ADDRESSES];
-	struct symbols_process_id id = { .pid = pid };
+	struct process_life id = { .pid = pid };
 	const uint64_t kernel_ip = UINT64_MAX - (2u << 20);
 	struct symbols_process *process;
 	struct frame_list frames = { 0 };

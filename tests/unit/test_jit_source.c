@@ -108,7 +108,7 @@ static int sources_make(void **state)
 {
 	struct symbolizer_options options = { .parser_starter = &starter_of_none,
 					      .opener_starter = &starter_of_none };
-	struct symbols_process_id id = { .pid = (uint32_t)getpid() };
+	struct process_life id = { .pid = (uint32_t)getpid() };
 
 	(void)state;
 	log_set_level(LOG_LEVEL_ERR);
@@ -167,7 +167,7 @@ static void each_mode_has_its_sources(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct symbols_process_id id = process->id;
+		struct process_life id = process->id;
 		struct symbols_process *other;
 
 		symbolizer__set_jit(symbolizer, cases[i].mode);

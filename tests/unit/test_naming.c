@@ -238,7 +238,7 @@ static struct process *jvm_new(struct naming *naming)
 		.start_ns = own_start_ns(),
 		.comm = "test",
 	};
-	const struct symbols_process_id id = { .pid = seen.pid, .start_ns = seen.start_ns };
+	const struct process_life id = { .pid = seen.pid, .start_ns = seen.start_ns };
 	struct process *process;
 
 	naming__notice(naming, &seen);
@@ -388,7 +388,7 @@ static void who_used_up_what_naming_may_take_keeps_samples_without_frames(void *
 static void a_process_that_grows_is_read_again_within_the_window(void **state)
 {
 	const struct jbpf_notice seen = seen_here();
-	const struct symbols_process_id id = { .start_ns = seen.start_ns, .pid = seen.pid };
+	const struct process_life id = { .start_ns = seen.start_ns, .pid = seen.pid };
 	const size_t len = 1 << 20;
 	struct naming *naming = naming_new();
 	struct symbols_jit_status jit;

@@ -215,7 +215,7 @@ static int naming_make(void **state)
 					  .pid = (uint32_t)getpid(),
 					  .start_ns = own_start_ns(),
 					  .comm = "test" };
-	const struct symbols_process_id id = { .pid = seen.pid, .start_ns = seen.start_ns };
+	const struct process_life id = { .pid = seen.pid, .start_ns = seen.start_ns };
 	static const char *const names[] = { "T.leaf", "T.caller", "T.other" };
 	char why[256];
 

@@ -267,7 +267,8 @@ static void note_recorded(uint32_t pid)
 	};
 
 	sight_table__note(sights, &seen);
-	sight_table__note_recorded(sights, pid, pid * 100ull, 0);
+	sight_table__note_recorded(sights,
+				   (struct process_life){ .start_ns = pid * 100ull, .pid = pid });
 }
 
 static void note_end(uint32_t pid, uint32_t kind)

@@ -28,7 +28,7 @@ struct fixture {
 	struct accounts *accounts;
 	struct container_resolver *containers;
 	struct process_table *table;
-	struct symbols_process_id self;
+	struct process_life self;
 };
 
 static int setup(void **state)
@@ -53,7 +53,7 @@ static int setup(void **state)
 	assert_int_equal(container_resolver__new(&containers, &fixture.containers), 0);
 	options.containers = fixture.containers;
 	assert_int_equal(process_table__new(&options, &fixture.table), 0);
-	fixture.self = (struct symbols_process_id){ .pid = (uint32_t)getpid(), .exec_id = 1 };
+	fixture.self = (struct process_life){ .pid = (uint32_t)getpid(), .exec_id = 1 };
 	assert_int_equal(
 		proc_stat_start_ns(fixture.proc_fd, fixture.self.pid, &fixture.self.start_ns), 0);
 	*state = &fixture;
@@ -73,7 +73,7 @@ static int teardown(void **state)
 }
 
 /* As the kernel tells of one whose environment it could read. */
-static int get(struct process_table *table, const struct symbols_process_id *id, const char *comm,
+static int get(struct process_table *table, const struct process_life *id, const char *comm,
 	       uint32_t ns_pid, struct process **out)
 {
 	const struct process_sight sight = {
@@ -107,7 +107,7 @@ static bool has_pid(const void *ctx, const struct process *process)
 static void a_ban_takes_the_symbols_of_processes_that_are_known(void **state)
 {
 	struct fixture *fixture = *state;
-	struct symbols_process_id other = fixture->self;
+	struct process_life other = fixture->self;
 	struct process *banned, *left;
 
 	other.pid = 1;
@@ -144,7 +144,7 @@ static void the_program_of_a_process_with_another_name_is_not_known(void **state
 static void another_process_with_the_same_pid_is_not_looked_at(void **state)
 {
 	struct fixture *fixture = *state;
-	struct symbols_process_id id = fixture->self;
+	struct process_life id = fixture->self;
 	struct process *process;
 
 	id.start_ns += 1000000000ull;
@@ -157,7 +157,7 @@ static void another_process_with_the_same_pid_is_not_looked_at(void **state)
 static void ended_processes_go_after_a_window_and_silent_ones_later(void **state)
 {
 	struct fixture *fixture = *state;
-	struct symbols_process_id gone = fixture->self;
+	struct process_life gone = fixture->self;
 	struct process *process;
 
 	gone.start_ns += 1000000000ull;
@@ -180,7 +180,7 @@ static void ended_processes_go_after_a_window_and_silent_ones_later(void **state
 struct child {
 	pid_t pid;
 	int input;
-	struct symbols_process_id id;
+	struct process_life id;
 };
 
 static struct child child_start(const struct fixture *fixture, char *variable)
@@ -207,7 +207,7 @@ static struct child child_start(const struct fixture *fixture, char *variable)
 	assert_int_equal(write(child.input, "x", 1), 1);
 	assert_int_equal(read(out[0], &byte, 1), 1);
 	close(out[0]);
-	child.id = (struct symbols_process_id){ .pid = (uint32_t)child.pid, .exec_id = 1 };
+	child.id = (struct process_life){ .pid = (uint32_t)child.pid, .exec_id = 1 };
 	assert_int_equal(proc_stat_start_ns(fixture->proc_fd, child.id.pid, &child.id.start_ns), 0);
 	return child;
 }
@@ -311,7 +311,7 @@ static void an_environment_read_about_an_exec_decides_nothing(void **state)
 static void what_was_read_about_an_exec_is_not_told(void **state)
 {
 	struct fixture *fixture = *state;
-	struct symbols_process_id gone = { .pid = 0x7fffffff, .exec_id = 1 };
+	struct process_life gone = { .pid = 0x7fffffff, .exec_id = 1 };
 	struct process *process;
 
 	assert_int_equal(get(fixture->table, &fixture->self, "test_process", 7, &process), 0);
@@ -424,7 +424,7 @@ static void a_container_opts_out_with_all_its_processes(void **state)
 static void a_cgroup_is_known_by_its_living_processes(void **state)
 {
 	struct fixture *fixture = *state;
-	struct symbols_process_id gone = fixture->self;
+	struct process_life gone = fixture->self;
 	struct contained contained;
 	struct process *process;
 	char cgroup[64];

@@ -166,7 +166,7 @@ static void who_opted_out_is_not_even_counted(void **state)
 	(void)state;
 	see(SHOP);
 	call(SHOP, "shop-1");
-	sight_table__note_opted_out(sights, SHOP, SHOP, 0);
+	sight_table__note_opted_out(sights, (struct process_life){ .start_ns = SHOP, .pid = SHOP });
 	source_count(SHOP, 0, 1, 30);
 	assert_int_equal(look(0), 0);
 	assert_int_equal(told.stream_cnt, 0);

@@ -30,6 +30,11 @@ static int teardown(void **state)
 	return 0;
 }
 
+static struct process_life life_of(uint32_t pid, uint32_t exec_id)
+{
+	return (struct process_life){ pid * 10ull, pid, exec_id };
+}
+
 static struct jbpf_notice notice_of(uint32_t kind, uint32_t pid, uint32_t exec_id)
 {
 	return (struct jbpf_notice){ .kind = kind,
@@ -125,15 +130,15 @@ static void those_whose_mappings_are_not_told_yet_are_counted_while_they_live(vo
 	for (uint32_t pid = 1; pid <= 4; pid++)
 		note(JBPF_NOTICE_SEEN, pid, 1);
 	assert_int_equal(sight_table__without_space(table), 4);
-	sight_table__note_space(table, 1, 10, 1);
-	sight_table__note_space(table, 2, 20, 7); /* another run of it, and nobody */
-	sight_table__note_space(table, 77, 770, 1);
+	sight_table__note_space(table, life_of(1, 1));
+	sight_table__note_space(table, life_of(2, 7)); /* another run of it, and nobody */
+	sight_table__note_space(table, life_of(77, 1));
 	assert_int_equal(sight_table__without_space(table), 3);
-	sight_table__note_opted_out(table, 3, 30, 1);
+	sight_table__note_opted_out(table, life_of(3, 1));
 	note(JBPF_NOTICE_EXIT, 4, 1);
 	assert_int_equal(sight_table__without_space(table), 1);
 	note(JBPF_NOTICE_SEEN, 1, 1);
-	sight_table__note_space(table, 2, 20, 1);
+	sight_table__note_space(table, life_of(2, 1));
 	assert_int_equal(sight_table__without_space(table), 0);
 }
 
@@ -148,11 +153,11 @@ static void silent_ones_are_forgotten_after_some_windows_and_ended_ones_soon(voi
 	sight_table__expire(table);
 	assert_int_equal(sight_table__count(table), 2);
 	for (int i = 2; i < IDLE_WINDOWS; i++) {
-		sight_table__use(table, 1, 10, 1);
+		sight_table__use(table, life_of(1, 1));
 		sight_table__expire(table);
 	}
 	assert_int_equal(sight_table__count(table), 2);
-	sight_table__use(table, 1, 10, 1);
+	sight_table__use(table, life_of(1, 1));
 	sight_table__expire(table);
 	assert_int_equal(sight_table__count(table), 1);
 	assert_int_equal(see_all().last.pid, 1);
@@ -162,24 +167,22 @@ static void what_was_recorded_is_known_of_one_run_of_a_program(void **state)
 {
 	(void)state;
 	note(JBPF_NOTICE_SEEN, 1, 1);
-	assert_false(sight_table__is_recorded(table, 1, 10, 1));
-	sight_table__note_recorded(table, 1, 10, 1);
-	assert_true(sight_table__is_recorded(table, 1, 10, 1));
-	assert_false(sight_table__is_recorded(table, 1, 10, 2));
-	assert_false(sight_table__is_recorded(table, 1, 11, 1));
+	assert_false(sight_table__is_recorded(table, life_of(1, 1)));
+	sight_table__note_recorded(table, life_of(1, 1));
+	assert_true(sight_table__is_recorded(table, life_of(1, 1)));
+	assert_false(sight_table__is_recorded(table, life_of(1, 2)));
+	assert_false(sight_table__is_recorded(table, (struct process_life){ 11, 1, 1 }));
 	/* Seen again, or ended: it still was recorded. */
 	note(JBPF_NOTICE_SEEN, 1, 1);
 	note(JBPF_NOTICE_EXIT, 1, 1);
-	assert_true(sight_table__is_recorded(table, 1, 10, 1));
-	sight_table__note_recorded(table, 5, 50, 1);
-	assert_false(sight_table__is_recorded(table, 5, 50, 1));
+	assert_true(sight_table__is_recorded(table, life_of(1, 1)));
+	sight_table__note_recorded(table, life_of(5, 1));
+	assert_false(sight_table__is_recorded(table, life_of(5, 1)));
 }
 
 static bool is_called(uint32_t pid, uint64_t cgroup_id, const char *name)
 {
-	struct sight_called called = { .pid = pid,
-				       .start_ns = pid * 10ull,
-				       .cgroup_id = cgroup_id };
+	struct sight_called called = { .life = life_of(pid, 0), .cgroup_id = cgroup_id };
 
 	if (!sight_table__called(table, &called))
 		return false;
@@ -191,8 +194,7 @@ static bool is_called(uint32_t pid, uint64_t cgroup_id, const char *name)
 static void call(uint32_t pid, uint64_t cgroup_id, const char *name)
 {
 	const struct sight_called called = {
-		.pid = pid,
-		.start_ns = pid * 10ull,
+		.life = life_of(pid, 0),
 		.cgroup_id = cgroup_id,
 		.labels = name,
 		.labels_len = (uint32_t)strlen(name) + 1,
@@ -216,10 +218,10 @@ static void names_are_those_of_the_cgroup_that_it_was_met_in(void **state)
 	assert_true(is_called(1, 6, "shop"));
 	call(1, 6, "till");
 	assert_true(is_called(1, 6, "till"));
-	sight_table__note_opted_out(table, 1, 10, 0);
+	sight_table__note_opted_out(table, life_of(1, 0));
 	assert_false(is_called(1, 6, ""));
-	assert_true(sight_table__is_opted_out(table, 1, 10, 0));
-	assert_false(sight_table__is_opted_out(table, 1, 10, 1));
+	assert_true(sight_table__is_opted_out(table, life_of(1, 0)));
+	assert_false(sight_table__is_opted_out(table, life_of(1, 1)));
 }
 
 static void thousands_are_found_and_each_is_shown_once(void **state)
@@ -230,13 +232,13 @@ static void thousands_are_found_and_each_is_shown_once(void **state)
 	for (uint32_t pid = 1; pid <= 5000; pid++)
 		note(JBPF_NOTICE_SEEN, pid, pid);
 	for (uint32_t pid = 1; pid <= 5000; pid += 2) {
-		sight_table__note_recorded(table, pid, pid * 10ull, pid);
+		sight_table__note_recorded(table, life_of(pid, pid));
 		note(JBPF_NOTICE_SEEN, pid, pid);
 	}
 	assert_int_equal(sight_table__count(table), 5000);
 	assert_int_equal(see_all().cnt, 5000);
 	for (uint32_t pid = 1; pid <= 5000; pid++)
-		assert_int_equal(sight_table__is_recorded(table, pid, pid * 10ull, pid), pid & 1);
+		assert_int_equal(sight_table__is_recorded(table, life_of(pid, pid)), pid & 1);
 	/* Ends when it is told to. */
 	assert_int_equal(sight_table__each(table, see, &seen), -5);
 	assert_int_equal(seen.cnt, 100);

@@ -67,16 +67,16 @@ static int tree_remove(void **state)
 	return fake_proc_remove(&proc);
 }
 
-static struct symbols_process_id id_of(uint32_t pid, uint32_t exec_id)
+static struct process_life id_of(uint32_t pid, uint32_t exec_id)
 {
-	return (struct symbols_process_id){ .pid = pid,
-					    .exec_id = exec_id,
-					    .start_ns = ticks_to_ns(START_TICKS) };
+	return (struct process_life){ .pid = pid,
+				      .exec_id = exec_id,
+				      .start_ns = ticks_to_ns(START_TICKS) };
 }
 
 static void open_pid(uint32_t pid)
 {
-	struct symbols_process_id id = id_of(pid, 0);
+	struct process_life id = id_of(pid, 0);
 
 	assert_int_equal(symbolizer__open_process(symbolizer, &id, account_of_host(), &process), 0);
 }
@@ -242,7 +242,7 @@ static void native_path_of_the_mapped_inode_counts(void **state)
 static void native_path_older_than_the_process_counts(void **state)
 {
 	uint64_t start_ticks = clock_boot_ns() / ticks_to_ns(1) + 360000;
-	struct symbols_process_id id = { .pid = 200, .start_ns = ticks_to_ns(start_ticks) };
+	struct process_life id = { .pid = 200, .start_ns = ticks_to_ns(start_ticks) };
 
 	(void)state;
 	fake_proc_process(&proc, 200, start_ticks, 1, geteuid());
@@ -255,7 +255,7 @@ static void native_path_older_than_the_process_counts(void **state)
 static void native_deleted_file_is_not_looked_for_by_name(void **state)
 {
 	uint64_t start_ticks = clock_boot_ns() / ticks_to_ns(1) + 360000;
-	struct symbols_process_id id = { .pid = 200, .start_ns = ticks_to_ns(start_ticks) };
+	struct process_life id = { .pid = 200, .start_ns = ticks_to_ns(start_ticks) };
 
 	(void)state;
 	fake_proc_process(&proc, 200, start_ticks, 1, geteuid());
@@ -529,8 +529,8 @@ static void process_with_a_reused_pid_is_not_looked_at(void **state)
 
 static void process_after_exec_is_another_one(void **state)
 {
-	struct symbols_process_id second = id_of(100, 5);
-	struct symbols_process_id late = id_of(100, 3);
+	struct process_life second = id_of(100, 5);
+	struct process_life late = id_of(100, 3);
 	struct symbols_process *first;
 
 	(void)state;
@@ -712,7 +712,7 @@ static void native_replaced_file_never_gives_the_new_files_name(void **state)
 {
 	struct symbolizer_options options = { .parser_starter = &starter_of_none,
 					      .opener_starter = &starter_of_none };
-	struct symbols_process_id id = { .pid = (uint32_t)getpid() };
+	struct process_life id = { .pid = (uint32_t)getpid() };
 	char path[128];
 	struct frame frame;
 	uint8_t *code;

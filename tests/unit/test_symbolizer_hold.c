@@ -27,7 +27,7 @@ static int child_make(void **state)
 {
 	struct symbolizer_options options = { .parser_starter = &starter_of_none,
 					      .opener_starter = &starter_of_none };
-	struct symbols_process_id id = { 0 };
+	struct process_life id = { 0 };
 
 	(void)state;
 	log_set_level(LOG_LEVEL_ERR);
@@ -110,7 +110,7 @@ static void held_pid_is_given_up_with_the_process(void **state)
 
 static void process_that_was_superseded_by_an_exec_is_another_one(void **state)
 {
-	struct symbols_process_id id = process->id;
+	struct process_life id = process->id;
 	struct symbols_process *next;
 
 	(void)state;

@@ -84,7 +84,7 @@ static int tree_remove(void **state)
 static struct symbols_process *process_of(uint32_t pid)
 {
 	uint64_t ns_per_tick = CLOCK_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
-	struct symbols_process_id id = { .pid = pid, .start_ns = START_TICKS * ns_per_tick };
+	struct process_life id = { .pid = pid, .start_ns = START_TICKS * ns_per_tick };
 	struct symbols_process *process;
 
 	assert_int_equal(symbolizer__open_process(symbolizer, &id, account_of_host(), &process), 0);

@@ -49,7 +49,7 @@ static void open_process(enum jit_mode jit)
 					      .jit = jit,
 					      .parser_starter = &starter_of_none,
 					      .opener_starter = &starter_of_none };
-	struct symbols_process_id id = { .pid = 100, .start_ns = ticks_to_ns(START_TICKS) };
+	struct process_life id = { .pid = 100, .start_ns = ticks_to_ns(START_TICKS) };
 
 	symbolizer__free(symbolizer);
 	symbolizer = NULL;

@@ -57,7 +57,7 @@ static void on_drop(void *ctx, uint32_t id)
 	told.spaces_before_drop = told.space_cnt;
 }
 
-static void on_space(void *ctx, const struct symbols_process_id *id, uint64_t account,
+static void on_space(void *ctx, const struct process_life *id, uint64_t account,
 		     const struct jbpf_space *space)
 {
 	(void)ctx;
@@ -162,7 +162,7 @@ static void link_map(uint32_t pid, uint64_t start, const char *target)
 static struct symbols_process *open_pid(uint32_t pid, uint64_t account_id, const char *maps)
 {
 	uint64_t ns_per_tick = CLOCK_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
-	struct symbols_process_id id = { .pid = pid, .start_ns = START_TICKS * ns_per_tick };
+	struct process_life id = { .pid = pid, .start_ns = START_TICKS * ns_per_tick };
 	struct account *account = accounts__get(accounts, account_id, "");
 	struct symbols_process *process;
 	char path[32];

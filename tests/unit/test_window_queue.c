@@ -293,7 +293,8 @@ static void a_process_that_was_recorded_is_kept_without_names(void **state)
 
 	(void)state;
 	sight_table__note(queue.sights, &seen);
-	sight_table__note_recorded(queue.sights, PID, 1, 0);
+	sight_table__note_recorded(queue.sights,
+				   (struct process_life){ .start_ns = 1, .pid = PID });
 	add_window();
 	window_queue_give_up_all(&queue);
 	assert_int_equal(taken.stream_cnt, 1);

@@ -120,8 +120,7 @@ static int drain(struct intake *intake)
 		return err;
 	}
 	for (size_t i = 0; i < batch.count_cnt; i++)
-		sight_table__use(intake->sights, batch.counts[i].key.pid,
-				 batch.counts[i].key.start_ns, batch.counts[i].key.exec_id);
+		sight_table__use(intake->sights, process_life_of(&batch.counts[i].key));
 	pending_window_add(intake->present, source, &batch);
 	pass_new_stacks(intake);
 	return 0;
@@ -181,8 +180,7 @@ static void add_waits(struct intake *intake, struct pending_window *window)
 	window->wait_period_ns = batch.wait_period_ns;
 	window->passes = batch.passes;
 	for (size_t i = 0; i < batch.count_cnt; i++)
-		sight_table__use(intake->sights, batch.counts[i].key.pid,
-				 batch.counts[i].key.start_ns, batch.counts[i].key.exec_id);
+		sight_table__use(intake->sights, process_life_of(&batch.counts[i].key));
 	if (batch.wait_period_ns)
 		pending_window_add(window, source, &batch);
 }

@@ -473,11 +473,12 @@ static int take_leaf_rule(struct recorder *recorder, const struct packet *packet
 static int take_opt_out(struct recorder *recorder, const struct packet *packet)
 {
 	const struct naming_opt_out *opt_out = packet->bytes;
-	const struct jbpf_known *process = &opt_out->process;
-	int err = recorder->source.ops->opt_out(recorder->source.probe, opt_out->pid, process);
+	struct process_life life = { opt_out->process.start_ns, opt_out->pid,
+				     opt_out->process.exec_id };
+	int err = recorder->source.ops->opt_out(recorder->source.probe, opt_out->pid,
+						&opt_out->process);
 
-	sight_table__note_opted_out(recorder->sights, opt_out->pid, process->start_ns,
-				    process->exec_id);
+	sight_table__note_opted_out(recorder->sights, life);
 	if (err)
 		pr_debug("process %u: still sampled, not recorded: %s\n", opt_out->pid,
 			 errstr(err));
@@ -533,8 +534,9 @@ static int take_space(struct recorder *recorder, const struct packet *packet)
 	int err = unwind_feed_take_space(&recorder->unwind, packet);
 
 	if (!err)
-		sight_table__note_space(recorder->sights, said->pid, said->space.start_ns,
-					said->space.exec_id);
+		sight_table__note_space(recorder->sights,
+					(struct process_life){ said->space.start_ns, said->pid,
+							       said->space.exec_id });
 	return err;
 }
 

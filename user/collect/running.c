@@ -81,10 +81,8 @@ void running_note_called(struct sight_table *sights, const struct window *window
 {
 	__cleanup_strbuf struct strbuf labels = STRBUF_INIT;
 	struct sight_called called = {
-		.start_ns = window->process_start_ns,
+		.life = { window->process_start_ns, window->pid, window->exec_id },
 		.cgroup_id = window->cgroup_id,
-		.pid = window->pid,
-		.exec_id = window->exec_id,
 	};
 
 	if (running_labels_put(&labels, window))
@@ -175,10 +173,8 @@ static bool find_labels(const struct look *look, const struct sum_key *key, cons
 			const struct strbuf *nameless, struct sight_called *called)
 {
 	*called = (struct sight_called){
-		.start_ns = key->start_ns,
+		.life = process_life_of(key),
 		.cgroup_id = key->cgroup_id,
-		.pid = key->pid,
-		.exec_id = key->exec_id,
 		.labels = nameless->data,
 		.labels_len = (uint32_t)nameless->len,
 	};
@@ -200,7 +196,7 @@ static int tell_stream(struct look *look, const struct sum_key *key, struct sum 
 
 	/* A count is never less than it was, but the kernel's is not read as one. */
 	if (sum->now <= sum->before ||
-	    sight_table__is_opted_out(look->running->sights, key->pid, key->start_ns, key->exec_id))
+	    sight_table__is_opted_out(look->running->sights, process_life_of(key)))
 		return 0;
 	stream.samples = sum->now - sum->before;
 	look->samples[key->event] += stream.samples;

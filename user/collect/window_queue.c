@@ -93,7 +93,7 @@ static void hand_out_unnamed(struct window_queue *queue, struct pending_window *
 	uint64_t samples = stream_samples(&stream);
 	struct window named;
 
-	if (!sight_table__is_recorded(queue->sights, key->pid, key->start_ns, key->exec_id)) {
+	if (!sight_table__is_recorded(queue->sights, process_life_of(key))) {
 		window->given_up += samples;
 		return;
 	}
@@ -238,7 +238,9 @@ int window_queue_take_stream(struct window_queue *queue, const void *bytes, size
 	else if (!keep_early(queue, window, bytes, packet_len))
 		return 0; /* as one that did not come */
 	one->is_answered = true;
-	sight_table__note_recorded(queue->sights, named.pid, named.process_start_ns, named.exec_id);
+	sight_table__note_recorded(queue->sights,
+				   (struct process_life){ named.process_start_ns, named.pid,
+							  named.exec_id });
 	running_note_called(queue->sights, &named);
 	return 0;
 }

@@ -242,8 +242,7 @@ static void put_left(const struct pending_window *window, const struct sight_tab
 		const struct jbpf_key *key = &counts[one->at].key;
 
 		if (!one->is_answered &&
-		    are_known ==
-			    sight_table__is_known(sights, key->pid, key->start_ns, key->exec_id))
+		    are_known == sight_table__is_known(sights, process_life_of(key)))
 			strbuf_append(out, counts + one->at, one->cnt * sizeof(*counts));
 	}
 }

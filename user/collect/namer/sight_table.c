@@ -67,30 +67,16 @@ void sight_table__free(struct sight_table *table)
 	free(table);
 }
 
-static size_t bucket_of(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
-			uint32_t exec_id)
+static size_t bucket_of(const struct sight_table *table, const struct process_life *life)
 {
-	const struct {
-		uint64_t start_ns;
-		uint32_t pid;
-		uint32_t exec_id;
-	} key = { start_ns, pid, exec_id };
-
-	return XXH3_64bits(&key, sizeof(key)) & (table->bucket_cnt - 1);
+	return XXH3_64bits(life, sizeof(*life)) & (table->bucket_cnt - 1);
 }
 
-static size_t bucket_of_notice(const struct sight_table *table, const struct jbpf_notice *notice)
+static struct sight *find(const struct sight_table *table, struct process_life life)
 {
-	return bucket_of(table, notice->pid, notice->start_ns, notice->exec_id);
-}
+	struct sight *sight = table->buckets[bucket_of(table, &life)];
 
-static struct sight *find(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
-			  uint32_t exec_id)
-{
-	struct sight *sight = table->buckets[bucket_of(table, pid, start_ns, exec_id)];
-
-	while (sight && (sight->notice.pid != pid || sight->notice.start_ns != start_ns ||
-			 sight->notice.exec_id != exec_id))
+	while (sight && process_life_compare(&process_life_of(&sight->notice), &life) != 0)
 		sight = sight->next;
 	return sight;
 }
@@ -105,7 +91,7 @@ static void grow(struct sight_table *table)
 	for (size_t i = 0; i < table->bucket_cnt; i++)
 		while (table->buckets[i]) {
 			struct sight *sight = table->buckets[i];
-			size_t bucket = bucket_of_notice(&larger, &sight->notice);
+			size_t bucket = bucket_of(&larger, &process_life_of(&sight->notice));
 
 			table->buckets[i] = sight->next;
 			sight->next = larger.buckets[bucket];
@@ -118,7 +104,7 @@ static void grow(struct sight_table *table)
 
 static void note_seen(struct sight_table *table, const struct jbpf_notice *notice)
 {
-	struct sight *sight = find(table, notice->pid, notice->start_ns, notice->exec_id);
+	struct sight *sight = find(table, process_life_of(notice));
 	size_t bucket;
 
 	if (!sight) {
@@ -127,7 +113,7 @@ static void note_seen(struct sight_table *table, const struct jbpf_notice *notic
 		sight = calloc(1, sizeof(*sight));
 		if (!sight)
 			return;
-		bucket = bucket_of_notice(table, notice);
+		bucket = bucket_of(table, &process_life_of(notice));
 		sight->next = table->buckets[bucket];
 		table->buckets[bucket] = sight;
 		table->cnt++;
@@ -138,14 +124,16 @@ static void note_seen(struct sight_table *table, const struct jbpf_notice *notic
 
 void sight_table__note(struct sight_table *table, const struct jbpf_notice *notice)
 {
-	uint32_t exec_id = notice->exec_id - (notice->kind == JBPF_NOTICE_EXEC);
+	struct process_life life = process_life_of(notice);
 	struct sight *sight;
 
 	if (notice->kind == JBPF_NOTICE_SEEN) {
 		note_seen(table, notice);
 		return;
 	}
-	sight = find(table, notice->pid, notice->start_ns, exec_id);
+	/* An exec is told with the run that it begins. */
+	life.exec_id -= notice->kind == JBPF_NOTICE_EXEC;
+	sight = find(table, life);
 	if (!sight)
 		return;
 	if (notice->kind == JBPF_NOTICE_RENAME)
@@ -154,19 +142,17 @@ void sight_table__note(struct sight_table *table, const struct jbpf_notice *noti
 		sight->has_ended = true;
 }
 
-void sight_table__note_recorded(struct sight_table *table, uint32_t pid, uint64_t start_ns,
-				uint32_t exec_id)
+void sight_table__note_recorded(struct sight_table *table, struct process_life life)
 {
-	struct sight *sight = find(table, pid, start_ns, exec_id);
+	struct sight *sight = find(table, life);
 
 	if (sight)
 		sight->is_recorded = true;
 }
 
-void sight_table__note_opted_out(struct sight_table *table, uint32_t pid, uint64_t start_ns,
-				 uint32_t exec_id)
+void sight_table__note_opted_out(struct sight_table *table, struct process_life life)
 {
-	struct sight *sight = find(table, pid, start_ns, exec_id);
+	struct sight *sight = find(table, life);
 
 	if (sight)
 		sight->is_opted_out = true;
@@ -174,7 +160,7 @@ void sight_table__note_opted_out(struct sight_table *table, uint32_t pid, uint64
 
 void sight_table__note_called(struct sight_table *table, const struct sight_called *called)
 {
-	struct sight *sight = find(table, called->pid, called->start_ns, called->exec_id);
+	struct sight *sight = find(table, called->life);
 	void *labels;
 
 	if (!sight)
@@ -194,7 +180,7 @@ void sight_table__note_called(struct sight_table *table, const struct sight_call
 
 bool sight_table__called(const struct sight_table *table, struct sight_called *called)
 {
-	const struct sight *sight = find(table, called->pid, called->start_ns, called->exec_id);
+	const struct sight *sight = find(table, called->life);
 
 	if (!sight || !sight->labels || sight->is_opted_out ||
 	    sight->labels_cgroup != called->cgroup_id)
@@ -204,34 +190,30 @@ bool sight_table__called(const struct sight_table *table, struct sight_called *c
 	return true;
 }
 
-bool sight_table__is_opted_out(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
-			       uint32_t exec_id)
+bool sight_table__is_opted_out(const struct sight_table *table, struct process_life life)
 {
-	const struct sight *sight = find(table, pid, start_ns, exec_id);
+	const struct sight *sight = find(table, life);
 
 	return sight && sight->is_opted_out;
 }
 
-bool sight_table__is_recorded(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
-			      uint32_t exec_id)
+bool sight_table__is_recorded(const struct sight_table *table, struct process_life life)
 {
-	const struct sight *sight = find(table, pid, start_ns, exec_id);
+	const struct sight *sight = find(table, life);
 
 	return sight && sight->is_recorded && !sight->is_opted_out;
 }
 
-bool sight_table__is_known(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
-			   uint32_t exec_id)
+bool sight_table__is_known(const struct sight_table *table, struct process_life life)
 {
-	const struct sight *sight = find(table, pid, start_ns, exec_id);
+	const struct sight *sight = find(table, life);
 
 	return sight && sight->is_recorded && !sight->is_opted_out && !sight->has_ended;
 }
 
-void sight_table__note_space(struct sight_table *table, uint32_t pid, uint64_t start_ns,
-			     uint32_t exec_id)
+void sight_table__note_space(struct sight_table *table, struct process_life life)
 {
-	struct sight *sight = find(table, pid, start_ns, exec_id);
+	struct sight *sight = find(table, life);
 
 	if (sight)
 		sight->has_space = true;
@@ -247,9 +229,9 @@ size_t sight_table__without_space(const struct sight_table *table)
 	return cnt;
 }
 
-void sight_table__use(struct sight_table *table, uint32_t pid, uint64_t start_ns, uint32_t exec_id)
+void sight_table__use(struct sight_table *table, struct process_life life)
 {
-	struct sight *sight = find(table, pid, start_ns, exec_id);
+	struct sight *sight = find(table, life);
 
 	if (sight)
 		sight->idle_windows = 0;

@@ -12,15 +12,14 @@
 #include <stdint.h>
 
 #include "bpf/jbpf_user.h"
+#include "user/model/process_life.h"
 
 struct sight_table;
 
 /* A run of a program, and by which names: bytes that mean nothing here. */
 struct sight_called {
-	uint64_t start_ns;
+	struct process_life life;
 	uint64_t cgroup_id;
-	uint32_t pid;
-	uint32_t exec_id;
 	const void *labels;
 	uint32_t labels_len;
 };
@@ -32,11 +31,9 @@ void sight_table__free(struct sight_table *table); /* NULL is fine */
 /* Takes note of it. Short of memory: it is forgotten, and met by its next window. */
 void sight_table__note(struct sight_table *table, const struct jbpf_notice *notice);
 /* A profile of this run of a program was written: it does not want to be left out. */
-void sight_table__note_recorded(struct sight_table *table, uint32_t pid, uint64_t start_ns,
-				uint32_t exec_id);
+void sight_table__note_recorded(struct sight_table *table, struct process_life life);
 /* This run of a program wants to be left out, also when a profile was written before. */
-void sight_table__note_opted_out(struct sight_table *table, uint32_t pid, uint64_t start_ns,
-				 uint32_t exec_id);
+void sight_table__note_opted_out(struct sight_table *table, struct process_life life);
 /*
  * It wants to be recorded, and that is known before its first profile: with what it is called by while it
  * is in this cgroup, copied. Short of memory: nothing is known of it.
@@ -44,20 +41,16 @@ void sight_table__note_opted_out(struct sight_table *table, uint32_t pid, uint64
 void sight_table__note_called(struct sight_table *table, const struct sight_called *called);
 /* False: that is not known, it is in another cgroup by now, or it wants to be left out. Borrowed. */
 bool sight_table__called(const struct sight_table *table, struct sight_called *called);
-bool sight_table__is_opted_out(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
-			       uint32_t exec_id);
-bool sight_table__is_recorded(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
-			      uint32_t exec_id);
+bool sight_table__is_opted_out(const struct sight_table *table, struct process_life life);
+bool sight_table__is_recorded(const struct sight_table *table, struct process_life life);
 /* The same, and it has neither ended nor become another program: it is as when it was read then. */
-bool sight_table__is_known(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
-			   uint32_t exec_id);
+bool sight_table__is_known(const struct sight_table *table, struct process_life life);
 /* The kernel was told how the stacks of this run of a program are walked. */
-void sight_table__note_space(struct sight_table *table, uint32_t pid, uint64_t start_ns,
-			     uint32_t exec_id);
+void sight_table__note_space(struct sight_table *table, struct process_life life);
 /* Those that live and are wanted, and of which it was not told (yet). */
 size_t sight_table__without_space(const struct sight_table *table);
 /* It was sampled in the present window. */
-void sight_table__use(struct sight_table *table, uint32_t pid, uint64_t start_ns, uint32_t exec_id);
+void sight_table__use(struct sight_table *table, struct process_life life);
 
 /* Calls `fn` with a notice JBPF_NOTICE_SEEN of each that lives. Ends when it returns not 0. */
 int sight_table__each(const struct sight_table *table,

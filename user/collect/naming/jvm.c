@@ -75,7 +75,7 @@ static uint64_t jvm_map_interval_ns(const struct window *window)
 	return 0;
 }
 
-static void jvm_note_answer(struct jvm *jvm, const struct symbols_process_id *id,
+static void jvm_note_answer(struct jvm *jvm, const struct process_life *id,
 			    const struct jvm_attach_result *result)
 {
 	/* Tables that are not filled yet may never be; a process that has just begun grows older. */

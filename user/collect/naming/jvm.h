@@ -42,7 +42,7 @@ struct jvm_asker {
 	int proc_fd;
 	struct launcher *launcher;
 	struct symbols_process *symbols;
-	struct symbols_process_id id;
+	struct process_life id;
 };
 
 /*

@@ -242,7 +242,7 @@ static void tell_drop(void *ctx, uint32_t id)
 	naming->config.listener.unwind_drop(naming->config.listener.ctx, &which);
 }
 
-static void tell_space(void *ctx, const struct symbols_process_id *id, uint64_t account,
+static void tell_space(void *ctx, const struct process_life *id, uint64_t account,
 		       const struct jbpf_space *space)
 {
 	const struct naming *naming = ctx;
@@ -445,17 +445,7 @@ void naming__ban(struct naming *naming, const struct naming_banned *banned)
 
 /* ---- while the window runs ---- */
 
-static struct symbols_process_id notice_id(const struct jbpf_notice *notice)
-{
-	return (struct symbols_process_id){
-		.start_ns = notice->start_ns,
-		.pid = notice->pid,
-		.exec_id = notice->exec_id,
-	};
-}
-
-static void retry_later(struct naming *naming, const struct symbols_process_id *id,
-			uint32_t try_cnt)
+static void retry_later(struct naming *naming, const struct process_life *id, uint32_t try_cnt)
 {
 	bool is_prompt = try_cnt < JVM_PROMPT_RETRIES;
 	uint64_t now_ns = clock_boot_ns();
@@ -471,7 +461,7 @@ static void retry_later(struct naming *naming, const struct symbols_process_id *
 }
 
 /* Ends when it is dropped from the table of processes. */
-static void look_later(struct naming *naming, const struct symbols_process_id *id)
+static void look_later(struct naming *naming, const struct process_life *id)
 {
 	retry_later(naming, id, JVM_PROMPT_RETRIES);
 }
@@ -654,11 +644,7 @@ uint64_t naming__prefetch(struct naming *naming, const void *records, size_t len
 	struct probe_stack words;
 
 	while (naming_stack_next(&at, end, &head, &words)) {
-		struct symbols_process_id id = {
-			.start_ns = head.start_ns,
-			.pid = head.pid,
-			.exec_id = head.exec_id,
-		};
+		struct process_life id = process_life_of(&head);
 		struct process *process = process_table__find(naming->processes, &id);
 		struct symbols_stack stack = stack_namer_words(&words);
 
@@ -691,7 +677,7 @@ static void tell_met(struct naming *naming, const struct process *process)
 
 static void meet(struct naming *naming, const struct jbpf_notice *notice)
 {
-	struct symbols_process_id id = notice_id(notice);
+	struct process_life id = process_life_of(notice);
 	const struct process_sight sight = {
 		.id = id,
 		.cgroup_id = notice->cgroup_id,
@@ -722,7 +708,7 @@ static void meet(struct naming *naming, const struct jbpf_notice *notice)
 
 void naming__notice(struct naming *naming, const struct jbpf_notice *notice)
 {
-	struct symbols_process_id id = notice_id(notice);
+	struct process_life id = process_life_of(notice);
 	struct process *process;
 
 	switch (notice->kind) {

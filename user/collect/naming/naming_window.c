@@ -231,7 +231,7 @@ static int meet_process(struct naming *naming, const struct stream *stream, stru
 	bool may_be_recorded = false;
 	const struct jbpf_value *value = decided_value(stream, &may_be_recorded);
 	const struct process_sight sight = {
-		.id = { .start_ns = key->start_ns, .pid = key->pid, .exec_id = key->exec_id },
+		.id = process_life_of(key),
 		.cgroup_id = key->cgroup_id,
 		.comm = value->comm,
 		.ns_pid = value->ns_pid,

@@ -44,14 +44,9 @@ struct process_table {
 
 static int process_compare(const void *a, const void *b)
 {
-	const struct symbols_process_id *x = &((const struct process *)a)->id;
-	const struct symbols_process_id *y = &((const struct process *)b)->id;
+	const struct process *x = a, *y = b;
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->exec_id > y->exec_id) - (x->exec_id < y->exec_id);
+	return process_life_compare(&x->id, &y->id);
 }
 
 static void process_free(void *pointer)
@@ -264,7 +259,7 @@ static int process_make(struct process_table *table, const struct process_sight 
 			struct process **out)
 {
 	struct process *process = calloc(1, sizeof(*process));
-	const struct symbols_process_id *id = &sight->id;
+	const struct process_life *id = &sight->id;
 	int err;
 
 	if (!process)
@@ -300,8 +295,7 @@ static int process_make(struct process_table *table, const struct process_sight 
 	return 0;
 }
 
-struct process *process_table__find(struct process_table *table,
-				    const struct symbols_process_id *id)
+struct process *process_table__find(struct process_table *table, const struct process_life *id)
 {
 	struct process wanted = { .id = *id };
 	struct process **node = tfind(&wanted, &table->tree, process_compare);

@@ -20,7 +20,7 @@
 #include "user/collect/container/opt_out.h"
 
 struct process {
-	struct symbols_process_id id;
+	struct process_life id;
 	uint64_t cgroup_id; /* of `container` */
 	uint32_t ns_pid;
 	char comm[JBPF_COMM_LEN];
@@ -61,7 +61,7 @@ struct process_table_options {
 
 /* What the kernel says of a sampled process; serves when /proc has no such process any more. */
 struct process_sight {
-	struct symbols_process_id id;
+	struct process_life id;
 	uint64_t cgroup_id;
 	const char *comm;
 	uint32_t ns_pid;
@@ -111,8 +111,7 @@ void process_table__ban(struct process_table *table,
 __must_check int process_table__lift_ban(struct process_table *table, struct process *process);
 
 /* NULL when it was never seen. */
-struct process *process_table__find(struct process_table *table,
-				    const struct symbols_process_id *id);
+struct process *process_table__find(struct process_table *table, const struct process_life *id);
 
 /* Marks every process as one window older and drops those that ended or were silent for long. */
 void process_table__expire(struct process_table *table);

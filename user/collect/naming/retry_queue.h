@@ -14,7 +14,7 @@
 #define RETRY_QUEUE_MAX 256u
 
 struct retry {
-	struct symbols_process_id id;
+	struct process_life id;
 	uint64_t due_ns; /* CLOCK_BOOTTIME */
 	uint32_t try_cnt;
 };

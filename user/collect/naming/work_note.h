@@ -16,7 +16,7 @@
 
 /* Who is worked on; all 0: nobody in particular. Its names are foreign text, and "" = not known. */
 struct work {
-	struct symbols_process_id id;
+	struct process_life id;
 	uint64_t account; /* 0 = not known yet */
 	char comm[WORK_COMM_BYTES];
 	char owner

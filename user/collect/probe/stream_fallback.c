@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "user/collect/probe/cpus.h"
+#include "user/model/process_life.h"
 #include "user/model/stack_text.h"
 
 #define FRAME_NOT_NAMED "[not named]"
@@ -30,16 +31,11 @@ enum event stream_event(const struct jbpf_key *key)
 
 int stream_compare(const struct jbpf_key *a, const struct jbpf_key *b)
 {
-#define BY(field)                 \
-	if (a->field != b->field) \
-	return a->field > b->field ? 1 : -1
-	BY(start_ns);
-	BY(pid);
-	BY(exec_id);
-	BY(cgroup_id);
-	BY(kind);
-#undef BY
-	return 0;
+	int order = process_life_compare(&process_life_of(a), &process_life_of(b));
+
+	if (!order)
+		order = (a->cgroup_id > b->cgroup_id) - (a->cgroup_id < b->cgroup_id);
+	return order ? order : (a->kind > b->kind) - (a->kind < b->kind);
 }
 
 int stream_count_compare(const void *left, const void *right)
