@@ -182,7 +182,8 @@ static void what_was_recorded_is_known_of_one_run_of_a_program(void **state)
 
 static bool is_called(uint32_t pid, uint64_t cgroup_id, const char *name)
 {
-	struct sight_called called = { .life = life_of(pid, 0), .cgroup_id = cgroup_id };
+	struct sight_called called = { .stream = { .life = life_of(pid, 0),
+						   .cgroup_id = cgroup_id } };
 
 	if (!sight_table__called(table, &called))
 		return false;
@@ -194,8 +195,7 @@ static bool is_called(uint32_t pid, uint64_t cgroup_id, const char *name)
 static void call(uint32_t pid, uint64_t cgroup_id, const char *name)
 {
 	const struct sight_called called = {
-		.life = life_of(pid, 0),
-		.cgroup_id = cgroup_id,
+		.stream = { .life = life_of(pid, 0), .cgroup_id = cgroup_id },
 		.labels = name,
 		.labels_len = (uint32_t)strlen(name) + 1,
 	};

@@ -9,17 +9,6 @@
 #include "user/util/strtab.h"
 #include "user/util/vec.h"
 
-/* A pid and start time can recur after a reboot, hence the boot id. No padding: compared as bytes. */
-struct stream_key {
-	uint64_t process_start_ns;
-	uint64_t cgroup_id;
-	uint32_t pid;
-	uint32_t exec_id;
-	uint8_t boot_id[16];
-};
-
-_Static_assert(sizeof(struct stream_key) == 40, "stream_key has no padding");
-
 static int keep_labels(struct streams *streams, struct window *window)
 {
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
@@ -150,12 +139,7 @@ static void set_latest(struct stream *stream, const struct window *latest)
 
 int streams_add(struct streams *streams, const struct window *window)
 {
-	struct stream_key key = {
-		.process_start_ns = window->process_start_ns,
-		.cgroup_id = window->cgroup_id,
-		.pid = window->pid,
-		.exec_id = window->exec_id,
-	};
+	const struct stream_id key = window_stream_id(window);
 	struct window latest = *window; /* without its lines: they are not kept */
 	struct stream *stream;
 	uint32_t index;
@@ -163,7 +147,6 @@ int streams_add(struct streams *streams, const struct window *window)
 
 	if (window->pid == 0)
 		return add_host_record(streams, window);
-	memcpy(key.boot_id, window->boot_id, sizeof(key.boot_id));
 	err = prepare(streams);
 	if (!err)
 		err = strtab__intern(streams->keys, &key, sizeof(key), &index);
@@ -220,16 +203,15 @@ static int compare_label(const struct stream *a, const struct stream *b, enum wi
 	return strcmp(text_a, text_b);
 }
 
-/* Of one pid. The order is total: qsort() is not stable when memory is short. */
-static int compare_lives(const struct window *a, const struct window *b)
+/* The order is total: qsort() is not stable when memory is short. */
+static int compare_ids(const struct window *left, const struct window *right)
 {
-	if (a->process_start_ns != b->process_start_ns)
-		return a->process_start_ns < b->process_start_ns ? -1 : 1;
-	if (a->exec_id != b->exec_id)
-		return a->exec_id < b->exec_id ? -1 : 1;
-	if (a->cgroup_id != b->cgroup_id)
-		return a->cgroup_id < b->cgroup_id ? -1 : 1;
-	return memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
+	const struct stream_id a = window_stream_id(left), b = window_stream_id(right);
+	int order = process_life_compare(&a.life, &b.life);
+
+	if (!order)
+		order = (a.cgroup_id > b.cgroup_id) - (a.cgroup_id < b.cgroup_id);
+	return order ? order : memcmp(a.boot_id, b.boot_id, sizeof(a.boot_id));
 }
 
 static int compare(const void *left, const void *right)
@@ -252,7 +234,7 @@ static int compare(const void *left, const void *right)
 	if (!order)
 		order = (a->first_unix_ns > b->first_unix_ns) -
 			(a->first_unix_ns < b->first_unix_ns);
-	return order ? order : compare_lives(&a->latest, &b->latest);
+	return order ? order : compare_ids(&a->latest, &b->latest);
 }
 
 void streams_sort(struct streams *streams)

@@ -19,15 +19,11 @@
 
 /* No padding: compared as bytes. */
 struct sum_key {
-	uint64_t start_ns;
-	uint64_t cgroup_id;
-	uint32_t pid;
-	uint32_t exec_id;
-	uint32_t event;
-	uint32_t zero;
+	struct stream_id stream;
+	uint64_t event;
 };
 
-_Static_assert(sizeof(struct sum_key) == 32, "sum_key has no padding");
+_Static_assert(sizeof(struct sum_key) == 48, "sum_key has no padding");
 
 /* One stream's samples. */
 struct sum {
@@ -80,10 +76,7 @@ void running__free(struct running *running)
 void running_note_called(struct sight_table *sights, const struct window *window)
 {
 	__cleanup_strbuf struct strbuf labels = STRBUF_INIT;
-	struct sight_called called = {
-		.life = { window->process_start_ns, window->pid, window->exec_id },
-		.cgroup_id = window->cgroup_id,
-	};
+	struct sight_called called = { .stream = window_stream_id(window) };
 
 	if (running_labels_put(&labels, window))
 		return;
@@ -112,10 +105,7 @@ static int sum_of(struct running *running, const struct jbpf_key *key, enum even
 		  struct sum **out)
 {
 	const struct sum_key wanted = {
-		.start_ns = key->start_ns,
-		.cgroup_id = key->cgroup_id,
-		.pid = key->pid,
-		.exec_id = key->exec_id,
+		.stream = { .life = process_life_of(key), .cgroup_id = key->cgroup_id },
 		.event = event,
 	};
 	uint32_t cnt = strtab__count(running->streams);
@@ -173,8 +163,7 @@ static bool find_labels(const struct look *look, const struct sum_key *key, cons
 			const struct strbuf *nameless, struct sight_called *called)
 {
 	*called = (struct sight_called){
-		.life = process_life_of(key),
-		.cgroup_id = key->cgroup_id,
+		.stream = key->stream,
 		.labels = nameless->data,
 		.labels_len = (uint32_t)nameless->len,
 	};
@@ -185,18 +174,18 @@ static int tell_stream(struct look *look, const struct sum_key *key, struct sum 
 		       const struct strbuf *nameless)
 {
 	struct running_stream stream = {
-		.process_start_ns = key->start_ns,
-		.cgroup_id = key->cgroup_id,
-		.pid = key->pid,
+		.process_start_ns = key->stream.life.start_ns,
+		.cgroup_id = key->stream.cgroup_id,
+		.pid = key->stream.life.pid,
 		.ns_pid = sum->ns_pid,
-		.exec_id = key->exec_id,
-		.event = key->event,
+		.exec_id = key->stream.life.exec_id,
+		.event = (uint32_t)key->event,
 	};
 	struct sight_called called;
 
 	/* A count is never less than it was, but the kernel's is not read as one. */
 	if (sum->now <= sum->before ||
-	    sight_table__is_opted_out(look->running->sights, process_life_of(key)))
+	    sight_table__is_opted_out(look->running->sights, key->stream.life))
 		return 0;
 	stream.samples = sum->now - sum->before;
 	look->samples[key->event] += stream.samples;

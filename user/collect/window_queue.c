@@ -238,9 +238,7 @@ int window_queue_take_stream(struct window_queue *queue, const void *bytes, size
 	else if (!keep_early(queue, window, bytes, packet_len))
 		return 0; /* as one that did not come */
 	one->is_answered = true;
-	sight_table__note_recorded(queue->sights,
-				   (struct process_life){ named.process_start_ns, named.pid,
-							  named.exec_id });
+	sight_table__note_recorded(queue->sights, window_stream_id(&named).life);
 	running_note_called(queue->sights, &named);
 	return 0;
 }

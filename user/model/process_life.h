@@ -15,6 +15,14 @@ struct process_life {
 	uint32_t exec_id;
 };
 
+/* A life in one cgroup: what gets windows of its own. No padding, as above. */
+struct stream_id {
+	struct process_life life;
+	uint64_t cgroup_id;
+	uint8_t boot_id
+		[16]; /* a pid and its start time come again after a reboot; 0: of one boot */
+};
+
 /* Of what the kernel says: struct jbpf_key, jbpf_notice, jbpf_stack, and what has their fields. */
 #define process_life_of(from)                 \
 	((struct process_life){               \

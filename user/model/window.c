@@ -168,12 +168,24 @@ uint64_t window_period(const struct window *window)
 	return window->frequency_hz ? CLOCK_NS_PER_S / window->frequency_hz : 0;
 }
 
-/* A pid and its start time come again after a reboot, hence the boot id. */
+_Static_assert(sizeof(struct stream_id) == 40, "stream_id has no padding");
+
+struct stream_id window_stream_id(const struct window *window)
+{
+	struct stream_id id = {
+		.life = { window->process_start_ns, window->pid, window->exec_id },
+		.cgroup_id = window->cgroup_id,
+	};
+
+	memcpy(id.boot_id, window->boot_id, sizeof(id.boot_id));
+	return id;
+}
+
 bool window_is_same_stream(const struct window *a, const struct window *b)
 {
-	return a->pid == b->pid && a->process_start_ns == b->process_start_ns &&
-	       a->exec_id == b->exec_id && a->cgroup_id == b->cgroup_id &&
-	       memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) == 0;
+	const struct stream_id x = window_stream_id(a), y = window_stream_id(b);
+
+	return memcmp(&x, &y, sizeof(x)) == 0;
 }
 
 void window_counts_add_weighted(struct window_counts *sum, const struct window_counts *counts,

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "user/model/event.h"
+#include "user/model/process_life.h"
 #include "user/model/stack_end.h"
 
 /* Labels by which people select. Their names on disk are window_label_name(). */
@@ -106,7 +107,7 @@ struct window {
 	uint32_t frequency_hz;	/* of EVENT_CPU; 0 of others */
 	uint32_t cpu_cnt;	/* CPUs sampled */
 
-	/* The stream: pid + process_start_ns + exec_id + cgroup_id. All 0 in a host record. */
+	/* The stream: see window_stream_id(). All 0 in a host record. */
 	uint32_t pid;
 	uint32_t ns_pid;
 	uint64_t process_start_ns; /* CLOCK_BOOTTIME */
@@ -200,7 +201,8 @@ uint64_t window_end_unix_ns(const struct window *window);
 /* What one sample stands for: ns of CPU time, faults, ...; 0 when it is not known. */
 uint64_t window_period(const struct window *window);
 
-/* Is it the same process's life? Labels are not looked at. */
+struct stream_id window_stream_id(const struct window *window);
+/* Labels are not looked at. */
 bool window_is_same_stream(const struct window *a, const struct window *b);
 
 /* Adds; sums saturate. */

@@ -209,30 +209,11 @@ static void prune(struct top_model *model)
 
 /* No padding: compared as bytes. */
 struct stream_key {
-	uint64_t process_start_ns;
-	uint64_t cgroup_id;
-	uint32_t pid;
-	uint32_t exec_id;
-	uint32_t event;
-	uint32_t zero;
-	uint8_t boot_id[16];
+	struct stream_id stream;
+	uint64_t event;
 };
 
 _Static_assert(sizeof(struct stream_key) == 48, "stream_key has no padding");
-
-static struct stream_key stream_key_of(const struct window *window)
-{
-	struct stream_key key = {
-		.process_start_ns = window->process_start_ns,
-		.cgroup_id = window->cgroup_id,
-		.pid = window->pid,
-		.exec_id = window->exec_id,
-		.event = window->event,
-	};
-
-	memcpy(key.boot_id, window->boot_id, sizeof(key.boot_id));
-	return key;
-}
 
 /* Takes the piece over. 0 or -ENOMEM. */
 static int append_piece(struct top_model *model, struct top_piece *piece)
@@ -247,7 +228,7 @@ static int append_piece(struct top_model *model, struct top_piece *piece)
 /* Of a whole range each stream has one piece. */
 static int add_to_whole(struct top_model *model, struct top_piece *piece)
 {
-	struct stream_key key = stream_key_of(&piece->window);
+	const struct stream_key key = { window_stream_id(&piece->window), piece->window.event };
 	uint32_t index = strtab__find(model->streams, &key, sizeof(key));
 	int err;
 
@@ -481,7 +462,7 @@ static int count_leaf(struct row_work *work, const struct profile_stack *stack)
 /* Amounts that count now: samples, processes. */
 static int add_now(struct rows_work *work, uint32_t index, const struct top_piece *piece)
 {
-	struct stream_key key = stream_key_of(&piece->window);
+	const struct stream_key key = { window_stream_id(&piece->window), piece->window.event };
 	struct top_row *row = &work->out->items[index];
 	uint32_t known = strtab__count(work->streams);
 	uint32_t unused;

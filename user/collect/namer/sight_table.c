@@ -160,12 +160,12 @@ void sight_table__note_opted_out(struct sight_table *table, struct process_life 
 
 void sight_table__note_called(struct sight_table *table, const struct sight_called *called)
 {
-	struct sight *sight = find(table, called->life);
+	struct sight *sight = find(table, called->stream.life);
 	void *labels;
 
 	if (!sight)
 		return;
-	sight->labels_cgroup = called->cgroup_id;
+	sight->labels_cgroup = called->stream.cgroup_id;
 	if (sight->labels && sight->labels_len == called->labels_len &&
 	    memcmp(sight->labels, called->labels, called->labels_len) == 0)
 		return;
@@ -180,10 +180,10 @@ void sight_table__note_called(struct sight_table *table, const struct sight_call
 
 bool sight_table__called(const struct sight_table *table, struct sight_called *called)
 {
-	const struct sight *sight = find(table, called->life);
+	const struct sight *sight = find(table, called->stream.life);
 
 	if (!sight || !sight->labels || sight->is_opted_out ||
-	    sight->labels_cgroup != called->cgroup_id)
+	    sight->labels_cgroup != called->stream.cgroup_id)
 		return false;
 	called->labels = sight->labels;
 	called->labels_len = sight->labels_len;

@@ -18,8 +18,7 @@ struct sight_table;
 
 /* A run of a program, and by which names: bytes that mean nothing here. */
 struct sight_called {
-	struct process_life life;
-	uint64_t cgroup_id;
+	struct stream_id stream;
 	const void *labels;
 	uint32_t labels_len;
 };

@@ -45,12 +45,8 @@ struct unit_row {
 
 /* What makes a track, as bytes without padding. Label ids count from 1; 0 = not known. */
 struct track_key {
-	uint64_t process_start_ns;
-	uint64_t cgroup_id;
-	uint8_t boot_id[16];
-	uint32_t pid;
+	struct stream_id stream;
 	uint32_t ns_pid;
-	uint32_t exec_id;
 	uint32_t frequency_hz;
 	uint32_t cpu_cnt;
 	uint32_t labels[WINDOW_LABEL_CNT];
@@ -58,7 +54,7 @@ struct track_key {
 };
 
 _Static_assert(sizeof(struct track_key) ==
-		       32 + 4 * (5 + WINDOW_LABEL_CNT + (WINDOW_LABEL_CNT + 1) % 2),
+		       40 + 4 * (3 + WINDOW_LABEL_CNT + (WINDOW_LABEL_CNT + 1) % 2),
 	       "track_key has no padding");
 
 struct merged_writer {
@@ -286,17 +282,13 @@ static int number_track(struct merged_writer *writer, struct unit_row *row)
 {
 	struct window *window = &row->window;
 	struct track_key key = {
-		.process_start_ns = window->process_start_ns,
-		.cgroup_id = window->cgroup_id,
-		.pid = window->pid,
+		.stream = window_stream_id(window),
 		.ns_pid = window->ns_pid,
-		.exec_id = window->exec_id,
 		.frequency_hz = window->frequency_hz,
 		.cpu_cnt = window->cpu_cnt,
 	};
 	int err = 0;
 
-	memcpy(key.boot_id, window->boot_id, sizeof(key.boot_id));
 	for (int i = 0; i < WINDOW_LABEL_CNT && !err; i++) {
 		uint32_t id;
 
