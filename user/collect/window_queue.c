@@ -100,11 +100,7 @@ static void hand_out_unnamed(struct window_queue *queue, struct pending_window *
 	if (stream_event(key) == EVENT_CNT)
 		return; /* a key that no program of ours makes */
 	fill_event(queue, window, stream_event(key), &named);
-	named.pid = key->pid;
-	named.ns_pid = counts->value.ns_pid;
-	named.process_start_ns = key->start_ns;
-	named.exec_id = key->exec_id;
-	named.cgroup_id = key->cgroup_id;
+	stream_fill(key, counts->value.ns_pid, &named);
 	named.labels[WINDOW_LABEL_COMM] = counts->value.comm;
 	named.labels[WINDOW_LABEL_OVER_BUDGET] = "it could not be named in time";
 	named.counts = stream_fallback_counts(samples);

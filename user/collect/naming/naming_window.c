@@ -257,16 +257,6 @@ static int meet_process(struct naming *naming, const struct stream *stream, stru
 	return process_table__relabel(naming->processes, process);
 }
 
-static void fill_identity(const struct jbpf_key *key, uint32_t ns_pid, struct window *window)
-{
-	window->pid = key->pid;
-	window->ns_pid = ns_pid;
-	window->process_start_ns = key->start_ns;
-	window->exec_id = key->exec_id;
-	window->cgroup_id = key->cgroup_id;
-	window->event = stream_event(key);
-}
-
 static uint64_t ambiguous_frames(const struct process *process)
 {
 	struct symbols_jit_status jit;
@@ -355,7 +345,7 @@ static void hand_out_unnamed(struct run *run, const struct stream *stream,
 {
 	struct window window = run->base;
 
-	fill_identity(&stream->counts[0].key, process->ns_pid, &window);
+	stream_fill(&stream->counts[0].key, process->ns_pid, &window);
 	naming_fill_labels(process, &window);
 	window.labels[WINDOW_LABEL_OVER_BUDGET] = reason;
 	window.is_jvm = process->jvm.is_hotspot;
@@ -376,7 +366,7 @@ static int name_and_hand_out(struct run *run, const struct stream *stream, struc
 	uint64_t ambiguous_before = ambiguous_frames(process);
 	int err;
 
-	fill_identity(&stream->counts[0].key, process->ns_pid, &window);
+	stream_fill(&stream->counts[0].key, process->ns_pid, &window);
 	err = name_stream(run, stream, process, &target);
 	if (!err && may_defer && defer(run, stream, process, &window)) {
 		target_release(&target);

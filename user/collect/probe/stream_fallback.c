@@ -60,6 +60,16 @@ struct stream stream_next(const struct probe_count *counts, size_t cnt, size_t f
 	return (struct stream){ .counts = &counts[from], .cnt = end - from };
 }
 
+void stream_fill(const struct jbpf_key *key, uint32_t ns_pid, struct window *window)
+{
+	window->pid = key->pid;
+	window->ns_pid = ns_pid;
+	window->process_start_ns = key->start_ns;
+	window->exec_id = key->exec_id;
+	window->cgroup_id = key->cgroup_id;
+	window->event = stream_event(key);
+}
+
 uint64_t stream_samples(const struct stream *stream)
 {
 	uint64_t samples = 0;

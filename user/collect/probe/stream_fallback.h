@@ -33,6 +33,8 @@ int stream_compare(const struct jbpf_key *a, const struct jbpf_key *b);
 
 /* The stream that begins at counts[from]. */
 struct stream stream_next(const struct probe_count *counts, size_t cnt, size_t from);
+/* Whose window it is, and of which event. */
+void stream_fill(const struct jbpf_key *key, uint32_t ns_pid, struct window *window);
 uint64_t stream_samples(const struct stream *stream);
 /* See run_delay_ns of struct window_counts. */
 uint64_t stream_run_delay_ns(const struct stream *stream);
