@@ -192,7 +192,7 @@ static void print_new_stacks(struct live *live)
 	while (live->wants_new && probe__next_new_stack(live->probe, &new_stack)) {
 		printf("{\"new\":%u,\"start_ns\":%" PRIu64 ",\"exec_id\":%u,\"since_ns\":%" PRIu64
 		       ",\"at_ns\":%" PRIu64 ",",
-		       new_stack.pid, new_stack.start_ns, new_stack.exec_id,
+		       new_stack.life.pid, new_stack.life.start_ns, new_stack.life.exec_id,
 		       new_stack.since_boot_ns, clock_boot_ns());
 		print_words(&new_stack.stack);
 		puts("}");

@@ -62,7 +62,7 @@ static void end_window(size_t stream_cnt, uint64_t samples)
 static void new_stack(void)
 {
 	source_.stacks[source_.stack_cnt++] =
-		(struct probe_new_stack){ .pid = PID, .start_ns = PID };
+		(struct probe_new_stack){ .life = { .start_ns = PID, .pid = PID } };
 }
 
 static size_t stacks_heard(void)

@@ -21,10 +21,9 @@ static struct probe_queue *queue_new(void)
 static void push(struct probe_queue *queue, uint64_t number)
 {
 	const struct probe_queue_item item = { .hash = number,
-					       .start_ns = number + 1,
-					       .since_boot_ns = number + 2,
-					       .pid = (uint32_t)number + 3,
-					       .exec_id = (uint32_t)number + 4 };
+					       .life = { number + 1, (uint32_t)number + 3,
+							 (uint32_t)number + 4 },
+					       .since_boot_ns = number + 2 };
 
 	probe_queue_push(queue, &item);
 }
@@ -35,10 +34,10 @@ static void expect(struct probe_queue *queue, uint64_t number)
 
 	assert_true(probe_queue_pop(queue, &item));
 	assert_int_equal(item.hash, number);
-	assert_int_equal(item.start_ns, number + 1);
+	assert_int_equal(item.life.start_ns, number + 1);
 	assert_int_equal(item.since_boot_ns, number + 2);
-	assert_int_equal(item.pid, number + 3);
-	assert_int_equal(item.exec_id, number + 4);
+	assert_int_equal(item.life.pid, number + 3);
+	assert_int_equal(item.life.exec_id, number + 4);
 }
 
 static void expect_empty(struct probe_queue *queue)

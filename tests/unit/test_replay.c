@@ -270,9 +270,9 @@ static void notice_of(uint32_t kind, uint32_t pid)
 static void stack_is_new(uint32_t pid, uint64_t hash)
 {
 	source_.stack_hashes[source_.stack_cnt] = hash;
-	source_.stacks[source_.stack_cnt++] = (struct probe_new_stack){
-		.start_ns = start_ns(pid), .pid = pid, .since_boot_ns = clock_boot_ns()
-	};
+	source_.stacks[source_.stack_cnt++] =
+		(struct probe_new_stack){ .life = { .start_ns = start_ns(pid), .pid = pid },
+					  .since_boot_ns = clock_boot_ns() };
 }
 
 /* News reach the namer, which does what is to be done. */

@@ -89,10 +89,10 @@ static void pass_new_stacks(struct intake *intake)
 
 	while (source->ops->next_new_stack(source->probe, &stack)) {
 		const struct naming_stack head = {
-			.start_ns = stack.start_ns,
+			.start_ns = stack.life.start_ns,
 			.since_boot_ns = stack.since_boot_ns,
-			.pid = stack.pid,
-			.exec_id = stack.exec_id,
+			.pid = stack.life.pid,
+			.exec_id = stack.life.exec_id,
 		};
 
 		if (intake->prefetch_ns)

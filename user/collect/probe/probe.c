@@ -714,9 +714,7 @@ bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out)
 		if (!entry)
 			continue; /* nobody asked for so long that it was forgotten */
 		*out = (struct probe_new_stack){
-			.start_ns = next.start_ns,
-			.pid = next.pid,
-			.exec_id = next.exec_id,
+			.life = next.life,
 			.since_boot_ns = next.since_boot_ns,
 		};
 		stack_fill(entry, &out->stack);

@@ -25,6 +25,7 @@
 #include "user/collect/offcpu/alloc.h"
 #include "user/model/event.h"
 #include "user/model/pass_facts.h"
+#include "user/model/process_life.h"
 
 #include "user/collect/probe/tick_log.h"
 
@@ -217,9 +218,7 @@ __must_check int probe__stack(const struct probe *probe, uint64_t hash, struct p
 
 /* A user stack that user space did not have before, and its process. */
 struct probe_new_stack {
-	uint64_t start_ns;
-	uint32_t pid;
-	uint32_t exec_id;
+	struct process_life life;
 	uint64_t since_boot_ns; /* it was sampled after this (when the buffer was emptied before) */
 	struct probe_stack stack;
 };

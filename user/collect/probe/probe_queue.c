@@ -22,10 +22,8 @@ void probe_queue_note(struct probe_queue *queue, const struct jbpf_stack *head,
 {
 	const struct probe_queue_item item = {
 		.hash = head->hash,
-		.start_ns = head->start_ns,
+		.life = process_life_of(head),
 		.since_boot_ns = since_boot_ns,
-		.pid = head->pid,
-		.exec_id = head->exec_id,
 	};
 
 	probe_queue_push(queue, &item);

@@ -11,15 +11,14 @@
 #include <stdint.h>
 
 #include "bpf/jbpf_user.h"
+#include "user/model/process_life.h"
 
 #define PROBE_QUEUE_MAX 4096 /* power of two */
 
 struct probe_queue_item {
 	uint64_t hash;
-	uint64_t start_ns;
+	struct process_life life;
 	uint64_t since_boot_ns; /* see struct probe_new_stack */
-	uint32_t pid;
-	uint32_t exec_id;
 };
 
 /* Zeroed is empty. */
