@@ -49,7 +49,7 @@ static void every_loss_has_a_name_of_its_own(void **state)
 	}
 }
 
-static void every_number_has_a_name_and_a_section_of_its_own(void **state)
+static void every_number_has_a_name_and_places_of_its_own(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(window_fields); i++) {
@@ -65,6 +65,8 @@ static void every_number_has_a_name_and_a_section_of_its_own(void **state)
 			assert_string_not_equal(field->name, window_fields[k].name);
 			assert_int_not_equal(field->offset, window_fields[k].offset);
 			assert_true(!field->section || field->section != window_fields[k].section);
+			assert_true(field->commit_at == WINDOW_FIELD_NOT_IN_COMMIT ||
+				    field->commit_at != window_fields[k].commit_at);
 		}
 	}
 }
@@ -108,7 +110,7 @@ int main(void)
 		cmocka_unit_test(label_names_are_those_on_disk),
 		cmocka_unit_test(every_label_has_a_name_of_its_own),
 		cmocka_unit_test(every_loss_has_a_name_of_its_own),
-		cmocka_unit_test(every_number_has_a_name_and_a_section_of_its_own),
+		cmocka_unit_test(every_number_has_a_name_and_places_of_its_own),
 		cmocka_unit_test(a_time_has_no_weight_of_samples),
 		cmocka_unit_test(unknown_names_are_no_label),
 		cmocka_unit_test(missing_label_reads_as_empty),

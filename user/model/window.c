@@ -11,55 +11,59 @@
 #include "user/util/clock.h"
 #include "user/util/saturate.h"
 
-#define FIELD(name_, field_, kind_, section_, is_delta_)                           \
-	{                                                                          \
-		.name = (name_), .offset = offsetof(struct window, field_),        \
-		.bytes = sizeof(((struct window *)NULL)->field_), .kind = (kind_), \
-		.section = (section_), .is_delta = (is_delta_)                     \
+#define FIELD(name_, field_, kind_, commit_at_, section_, is_delta_)                      \
+	{                                                                                 \
+		.name = (name_), .offset = offsetof(struct window, field_),               \
+		.bytes = sizeof(((struct window *)NULL)->field_), .kind = (kind_),        \
+		.commit_at = (commit_at_), .section = (section_), .is_delta = (is_delta_) \
 	}
-#define TIME(field, section, is_delta)	FIELD(#field, field, WINDOW_FIELD_TIME, section, is_delta)
-#define TRACK(field, section, is_delta) FIELD(#field, field, WINDOW_FIELD_TRACK, section, is_delta)
-#define STATE(field, section)		FIELD(#field, field, WINDOW_FIELD_STATE, section, true)
-#define COUNT(field, section)		FIELD(#field, counts.field, WINDOW_FIELD_COUNT, section, false)
+#define TIME(field, commit_at, section, is_delta) \
+	FIELD(#field, field, WINDOW_FIELD_TIME, commit_at, section, is_delta)
+#define TRACK(field, commit_at, section, is_delta) \
+	FIELD(#field, field, WINDOW_FIELD_TRACK, commit_at, section, is_delta)
+#define STATE(field, commit_at, section) \
+	FIELD(#field, field, WINDOW_FIELD_STATE, commit_at, section, true)
+#define COUNT(field, commit_at, section) \
+	FIELD(#field, counts.field, WINDOW_FIELD_COUNT, commit_at, section, false)
 
 const struct window_field window_fields[WINDOW_FIELD_CNT] = {
-	FIELD("start_ns", start_unix_ns, WINDOW_FIELD_TIME, 0, false),
-	TIME(duration_ns, 33, true),
-	TIME(recorded_ns, 70, true),
-	TIME(window_cnt, 69, false),
-	TIME(start_boot_ns, 0, false),
-	TRACK(event, 11, true),
-	TRACK(frequency_hz, 8, true),
-	TRACK(cpu_cnt, 9, true),
-	TRACK(pid, 3, true),
-	TRACK(ns_pid, 4, true),
-	TRACK(process_start_ns, 5, true),
-	TRACK(cgroup_id, 6, true),
-	TRACK(exec_id, 7, false),
-	COUNT(samples, 35),
-	COUNT(unknown_frames, 36),
-	COUNT(frames, 37),
-	COUNT(truncated_samples, 38),
-	COUNT(jit_frames, 39),
-	COUNT(unknown_jit_frames, 40),
-	COUNT(ambiguous_frames, 41),
-	COUNT(inlined_frames, 42),
-	COUNT(interpreted_frames, 43),
-	COUNT(jit_leaf_samples, 44),
-	COUNT(repaired_samples, 45),
-	COUNT(unrepaired_samples, 46),
-	COUNT(run_delay_ns, 47),
-	STATE(jit_source, 60),
-	STATE(jit_age_ms, 61),
-	STATE(jit_entries, 62),
-	STATE(attach_outcome, 63),
-	STATE(attach_cnt, 64),
-	STATE(attach_command_ms, 65),
-	STATE(preserve_frame_pointer, 66),
-	STATE(preserve_frame_pointer_origin, 68),
-	STATE(is_jvm, 67),
-	TRACK(period_unit, 12, true),
-	TRACK(period, 13, true),
+	FIELD("start_ns", start_unix_ns, WINDOW_FIELD_TIME, 0, 0, false),
+	TIME(duration_ns, 8, 33, true),
+	TIME(recorded_ns, WINDOW_FIELD_NOT_IN_COMMIT, 70, true),
+	TIME(window_cnt, WINDOW_FIELD_NOT_IN_COMMIT, 69, false),
+	TIME(start_boot_ns, 16, 0, false),
+	TRACK(event, 224, 11, true),
+	TRACK(frequency_hz, 40, 8, true),
+	TRACK(cpu_cnt, 44, 9, true),
+	TRACK(pid, 48, 3, true),
+	TRACK(ns_pid, 52, 4, true),
+	TRACK(process_start_ns, 56, 5, true),
+	TRACK(cgroup_id, 64, 6, true),
+	TRACK(exec_id, 72, 7, false),
+	COUNT(samples, 80, 35),
+	COUNT(unknown_frames, 88, 36),
+	COUNT(frames, 96, 37),
+	COUNT(truncated_samples, 104, 38),
+	COUNT(jit_frames, 112, 39),
+	COUNT(unknown_jit_frames, 120, 40),
+	COUNT(ambiguous_frames, 128, 41),
+	COUNT(inlined_frames, 168, 42),
+	COUNT(interpreted_frames, 176, 43),
+	COUNT(jit_leaf_samples, 184, 44),
+	COUNT(repaired_samples, 192, 45),
+	COUNT(unrepaired_samples, 200, 46),
+	COUNT(run_delay_ns, 248, 47),
+	STATE(jit_source, 136, 60),
+	STATE(jit_age_ms, 140, 61),
+	STATE(jit_entries, 144, 62),
+	STATE(attach_outcome, 148, 63),
+	STATE(attach_cnt, 152, 64),
+	STATE(attach_command_ms, 156, 65),
+	STATE(preserve_frame_pointer, 160, 66),
+	STATE(preserve_frame_pointer_origin, 208, 68),
+	STATE(is_jvm, 76, 67),
+	TRACK(period_unit, 228, 12, true),
+	TRACK(period, 232, 13, true),
 };
 
 static const char *const label_names[WINDOW_LABEL_CNT] = {

@@ -175,13 +175,18 @@ struct window_field {
 	size_t offset; /* in struct window */
 	size_t bytes;  /* 4 or 8 */
 	enum window_field_kind kind;
-	uint32_t section; /* in merged hours, enum rows_section; 0: in a form of its own */
-	bool is_delta;	  /* there, as the difference to the row before */
+	uint32_t commit_at; /* in open hours, within the fixed fields of a COMMIT record */
+	uint32_t section;   /* in merged hours, enum rows_section; 0: in a form of its own */
+	bool is_delta;	    /* there, as the difference to the row before */
 };
 
-#define WINDOW_FIELD_CNT 37
+#define WINDOW_FIELD_CNT	   37
+#define WINDOW_FIELD_NOT_IN_COMMIT UINT32_MAX
 
-/* All numbers but losses and ends. ClickHouse's id of a track has those of one in this order: append only. */
+/*
+ * All numbers but losses and ends. ClickHouse's id of a track has those of one in this order: append only.
+ * FORMAT.md's table is made of it.
+ */
 extern const struct window_field window_fields[WINDOW_FIELD_CNT];
 
 /* A number of 4 or 8 bytes within a struct. */

@@ -122,90 +122,46 @@ int format_encode_header(const struct format_header *header, struct strbuf *out)
 	return record_end(&writer);
 }
 
-#define FIELD(field)                                                \
-	{                                                           \
-		.offset = offsetof(struct format_commit, field),    \
-		.bytes = sizeof(((struct format_commit *)0)->field) \
-	}
-#define RESERVED                                \
-	{                                       \
-		.bytes = 4, .is_reserved = true \
-	}
-#define WINDOW(field) FIELD(window.field)
-#define COUNT(field)  FIELD(window.counts.field)
+/* ---- the fixed fields of a commit record: window_fields, the boot id, and what stands beside the text ---- */
 
-/* The fixed fields of a commit record, as FORMAT.md has them. A new one is a group of its own at the end. */
-static const struct fixed_field {
-	size_t offset; /* in struct format_commit */
-	size_t bytes;  /* 4 or 8, or those of a boot id */
-	bool is_reserved;
-} fixed_fields[] = {
-	WINDOW(start_unix_ns),
-	WINDOW(duration_ns),
-	WINDOW(start_boot_ns),
-	WINDOW(boot_id),
-	WINDOW(frequency_hz),
-	WINDOW(cpu_cnt),
-	WINDOW(pid),
-	WINDOW(ns_pid),
-	WINDOW(process_start_ns),
-	WINDOW(cgroup_id),
-	WINDOW(exec_id),
-	WINDOW(is_jvm),
-	COUNT(samples),
-	COUNT(unknown_frames),
-	COUNT(frames),
-	COUNT(truncated_samples),
-	COUNT(jit_frames),
-	COUNT(unknown_jit_frames),
-	COUNT(ambiguous_frames),
-	WINDOW(jit_source),
-	WINDOW(jit_age_ms),
-	WINDOW(jit_entries),
-	WINDOW(attach_outcome),
-	WINDOW(attach_cnt),
-	WINDOW(attach_command_ms),
-	WINDOW(preserve_frame_pointer),
-	RESERVED,
-	COUNT(inlined_frames), /* 168 */
-	COUNT(interpreted_frames),
-	COUNT(jit_leaf_samples),
-	COUNT(repaired_samples),
-	COUNT(unrepaired_samples),
-	WINDOW(preserve_frame_pointer_origin),
-	FIELD(lines_len),
-	FIELD(lines_crc),
-	RESERVED,
-	WINDOW(event), /* 224 */
-	WINDOW(period_unit),
-	WINDOW(period),
-	FIELD(threads_len), /* 240 */
-	FIELD(threads_crc),
-	COUNT(run_delay_ns), /* 248 */
-	FIELD(ticks_len),    /* 256 */
-	FIELD(ticks_crc),
+#define FIXED_BOOT_ID 24
+
+#define BESIDE(at, field)                                                           \
+	{                                                                           \
+		.commit_at = (at), .offset = offsetof(struct format_commit, field), \
+		.bytes = sizeof(((struct format_commit *)NULL)->field)              \
+	}
+
+static const struct window_field beside_fields[] = {
+	BESIDE(212, lines_len),	  BESIDE(216, lines_crc), BESIDE(240, threads_len),
+	BESIDE(244, threads_crc), BESIDE(256, ticks_len), BESIDE(260, ticks_crc),
 };
 
-/* Where the groups of fields end. A record of an earlier jbpf ends with one of them. */
-static const size_t fixed_ends[] = { 168, 224, 240, 248, 256, 264 };
+#define FIXED_BYTES 264
 
-#define FIXED_BYTES fixed_ends[ARRAY_SIZE(fixed_ends) - 1]
+/* Where the groups of fields end: a new field is a group of its own. A record of an earlier jbpf ends with one. */
+static const size_t fixed_ends[] = { 168, 224, 240, 248, 256, FIXED_BYTES };
+
+static void put_fields(const struct window_field *fields, size_t cnt, const void *within,
+		       uint8_t fixed[static FIXED_BYTES])
+{
+	for (size_t i = 0; i < cnt; i++) {
+		const struct window_field *field = &fields[i];
+		uint64_t value = htole64(window_number_get(within, field->offset, field->bytes));
+
+		if (field->commit_at < FIXED_BYTES)
+			memcpy(fixed + field->commit_at, &value, field->bytes);
+	}
+}
 
 static void write_fixed_fields(struct byte_writer *writer, const struct format_commit *commit)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(fixed_fields); i++) {
-		const struct fixed_field *field = &fixed_fields[i];
+	uint8_t fixed[FIXED_BYTES] = { 0 };
 
-		if (field->is_reserved)
-			byte_writer_uint(writer, 0, field->bytes);
-		else if (field->bytes > sizeof(uint64_t))
-			byte_writer_bytes(writer, (const char *)commit + field->offset,
-					  field->bytes);
-		else
-			byte_writer_uint(writer,
-					 window_number_get(commit, field->offset, field->bytes),
-					 field->bytes);
-	}
+	put_fields(window_fields, ARRAY_SIZE(window_fields), &commit->window, fixed);
+	put_fields(beside_fields, ARRAY_SIZE(beside_fields), commit, fixed);
+	memcpy(fixed + FIXED_BOOT_ID, commit->window.boot_id, sizeof(commit->window.boot_id));
+	byte_writer_bytes(writer, fixed, sizeof(fixed));
 }
 
 static void write_losses(struct byte_writer *writer, const struct window *window)
@@ -367,28 +323,31 @@ int format_decode_record(const uint8_t *bytes, size_t len, struct format_record 
 	return 0;
 }
 
-/* Of the groups that are there whole; the fields of the others stay 0. */
-static void read_fixed_fields(struct byte_reader *reader, struct format_commit *out)
+static void get_fields(const struct window_field *fields, size_t cnt, const uint8_t *fixed,
+		       size_t len, void *within)
 {
-	size_t group = ARRAY_SIZE(fixed_ends), end = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		const struct window_field *field = &fields[i];
+		uint64_t value = 0;
 
-	while (fixed_ends[group - 1] > reader->left)
-		group--;
-	for (size_t i = 0; i < ARRAY_SIZE(fixed_fields); i++) {
-		const struct fixed_field *field = &fixed_fields[i];
-
-		end += field->bytes;
-		if (end > fixed_ends[group - 1])
-			return;
-		if (field->bytes > sizeof(uint64_t))
-			memcpy((char *)out + field->offset, byte_reader_take(reader, field->bytes),
-			       field->bytes);
-		else if (field->is_reserved)
-			(void)byte_reader_take(reader, field->bytes);
-		else
-			(void)window_number_set(out, field->offset, field->bytes,
-						byte_reader_uint(reader, field->bytes));
+		if (field->commit_at >= len)
+			continue;
+		memcpy(&value, fixed + field->commit_at, field->bytes);
+		(void)window_number_set(within, field->offset, field->bytes, le64toh(value));
 	}
+}
+
+/* Of the groups that are there whole; the fields of the others stay 0. */
+static void read_fixed_fields(const uint8_t *fixed, size_t len, struct format_commit *out)
+{
+	size_t group = ARRAY_SIZE(fixed_ends);
+
+	while (fixed_ends[group - 1] > len)
+		group--;
+	len = fixed_ends[group - 1];
+	get_fields(window_fields, ARRAY_SIZE(window_fields), fixed, len, &out->window);
+	get_fields(beside_fields, ARRAY_SIZE(beside_fields), fixed, len, out);
+	memcpy(out->window.boot_id, fixed + FIXED_BOOT_ID, sizeof(out->window.boot_id));
 }
 
 static void read_losses(struct byte_reader *reader, struct window *out)
@@ -488,7 +447,7 @@ int format_decode_commit(const struct format_record *record, struct strbuf *labe
 	struct byte_reader reader = byte_reader_init(record->payload, record->payload_len);
 	struct format_commit commit = { 0 };
 	const void *id = byte_reader_take(&reader, FORMAT_ID_BYTES);
-	struct byte_reader fixed;
+	const uint8_t *fixed;
 	uint32_t fixed_len;
 	int err;
 
@@ -497,11 +456,11 @@ int format_decode_commit(const struct format_record *record, struct strbuf *labe
 	commit.data_crc = byte_reader_u32(&reader);
 	commit.text_len = byte_reader_u64(&reader);
 	fixed_len = byte_reader_u32(&reader);
-	fixed = byte_reader_init(byte_reader_take(&reader, fixed_len), fixed_len);
+	fixed = byte_reader_take(&reader, fixed_len);
 	if (reader.failed || fixed_len < fixed_ends[0])
 		return -EINVAL;
 	memcpy(commit.segment_id, id, FORMAT_ID_BYTES);
-	read_fixed_fields(&fixed, &commit);
+	read_fixed_fields(fixed, fixed_len, &commit);
 	read_losses(&reader, &commit.window);
 	err = read_labels_and_cells(&reader, labels, &commit);
 	if (err)
