@@ -92,7 +92,7 @@ AID_SRC    := $(filter-out $(LIVE_SRC) %.bpf.c,$(sort $(wildcard tests/bpf/*.c t
 AID_BIN    := $(AID_SRC:tests/%.c=$(BUILD)/tests/%)
 TOOL_SRC   := $(sort $(wildcard tests/tools/*.c))
 TOOL_BIN   := $(TOOL_SRC:tests/%.c=$(BUILD)/tests/%)
-# What makes documents of the programs' option tables: `make docs`, and the test that holds them to it.
+# What makes documents of the programs' tables: `make docs`, and the test that holds them to it.
 DOCS_OBJ   := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/tools/docs/*.c)))
 # What survives kill -9: see tests/crash/store_crash.c.
 CRASH_SRC  := $(sort $(wildcard tests/crash/*.c))
@@ -411,7 +411,7 @@ objects: product-objects $(TEST_SRC:%.c=$(BUILD)/%.o) $(TOOL_SRC:%.c=$(BUILD)/%.
 check-style:
 	$(Q)scripts/check-style
 
-# What man pages and completion say of options, from the programs' tables; a unit test compares.
+# What man pages and completion say of options, and FORMAT.md of numbers, from the programs' tables; a unit test compares.
 .PHONY: docs
 docs: $(BUILD)/tests/tools/option_docs
 	$(Q)$<
@@ -474,7 +474,7 @@ help:
 	@echo 'make fuzz-coverage  which lines the corpora of the fuzz targets reach'
 	@echo 'make check-style  format, includes, headers, licences, sizes, paths, shell scripts'
 	@echo 'make bench        figures, side by side with peers (root); BENCH_ARGS="--quick --json FILE"'
-	@echo 'make docs         writes the options of man pages and completion from the tables of the programs'
+	@echo 'make docs         writes the options of man pages and completion, and a table of FORMAT.md, from the tables of the programs'
 	@echo 'make docs-pictures  makes the pictures of docs/ again, from a demo that it records for 20 minutes (root, Chromium)'
 	@echo 'make install      knobs: DESTDIR, prefix, bindir, mandir, completiondir, unitdir and the like'
 	@echo 'make deb          a Debian package in build/ (needs debhelper)'

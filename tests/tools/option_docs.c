@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Writes what man pages and completions say of options again, from the tables of the
- * programs: `make docs`. tests/unit/test_option_docs.c fails while it would change something.
+ * Writes what man pages and completions say of options, and FORMAT.md of a window's numbers, again,
+ * from the tables of the programs: `make docs`. tests/unit/test_option_docs.c fails while it would change something.
  * Usage: option_docs        in the top folder of the sources
  */
 #include <errno.h>
@@ -39,13 +39,14 @@ static int write_page(const struct option_table *table)
 	return err;
 }
 
-static int write_completion(const struct option_table *const *tables, const char *path)
+static int write_file(const struct option_table *const *tables, size_t file)
 {
 	__cleanup_strbuf struct strbuf old = STRBUF_INIT, text = STRBUF_INIT;
+	const char *path = option_docs_files[file].path;
 	int err = fs_read_file(AT_FDCWD, path, DOC_MAX_BYTES, &old);
 
 	if (!err)
-		err = option_completion_fill(tables, strbuf_str(&old), &text);
+		err = option_docs_files[file].fill(tables, strbuf_str(&old), &text);
 	if (!err)
 		err = replace(path, &old, &text);
 	if (err)
@@ -61,7 +62,7 @@ int main(void)
 	option_docs_tables(tables);
 	for (size_t i = 0; tables[i] && !err; i++)
 		err = write_page(tables[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(option_docs_completions) && !err; i++)
-		err = write_completion(tables, option_docs_completions[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(option_docs_files) && !err; i++)
+		err = write_file(tables, i);
 	return err ? 1 : 0;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The documents that hold parts made from the tables of options: how each is filled. */
+/* The documents that hold parts made from tables of the code: how each is filled. */
 #ifndef JBPF_TESTS_OPTION_DOCS_H
 #define JBPF_TESTS_OPTION_DOCS_H
 
 #include <stdio.h>
 
+#include "tests/tools/docs/format_fields.h"
 #include "tests/tools/docs/option_completion.h"
 #include "tests/tools/docs/option_manual.h"
 #include "user/cmd/cmd.h"
@@ -13,9 +14,15 @@
 
 #define OPTION_DOCS_MAX_TABLES 16
 
-/* The scripts of bash and zsh. */
-static const char *const option_docs_completions[] = { "user/completion/jbpf.bash",
-						       "user/completion/_jbpf" };
+/* Those that are made of all tables at once, or of none of options. */
+static const struct {
+	const char *path;
+	int (*fill)(const struct option_table *const *tables, const char *text, struct strbuf *out);
+} option_docs_files[] = {
+	{ "user/completion/jbpf.bash", option_completion_fill },
+	{ "user/completion/_jbpf", option_completion_fill },
+	{ "user/store/FORMAT.md", format_fields_fill },
+};
 
 /* The tables of all programs; ends with NULL. */
 static inline void option_docs_tables(const struct option_table *tables[OPTION_DOCS_MAX_TABLES])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Man pages, completion and --help say the same of every option as the tables of the programs do.
+ * Man pages, completion and --help say the same of every option as the tables of the programs do, and
+ * FORMAT.md the same of a window's numbers.
  * Run it in the top folder of the sources.
  */
 #include <stdarg.h>
@@ -38,16 +39,16 @@ static void every_page_says_what_the_table_says(void **state)
 	}
 }
 
-static void the_completions_know_what_the_tables_know(void **state)
+static void completions_and_format_know_what_the_tables_know(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(option_docs_completions); i++) {
-		__cleanup_strbuf struct strbuf script = STRBUF_INIT, filled = STRBUF_INIT;
-		const char *path = option_docs_completions[i];
+	for (size_t i = 0; i < ARRAY_SIZE(option_docs_files); i++) {
+		__cleanup_strbuf struct strbuf text = STRBUF_INIT, filled = STRBUF_INIT;
+		const char *path = option_docs_files[i].path;
 
-		assert_int_equal(fs_read_file(AT_FDCWD, path, DOC_MAX_BYTES, &script), 0);
-		assert_int_equal(option_completion_fill(tables, strbuf_str(&script), &filled), 0);
-		if (strcmp(strbuf_str(&script), strbuf_str(&filled)) != 0)
+		assert_int_equal(fs_read_file(AT_FDCWD, path, DOC_MAX_BYTES, &text), 0);
+		assert_int_equal(option_docs_files[i].fill(tables, strbuf_str(&text), &filled), 0);
+		if (strcmp(strbuf_str(&text), strbuf_str(&filled)) != 0)
 			fail_msg("%s is not what the tables say: run 'make docs'", path);
 	}
 }
@@ -196,7 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_page_says_what_the_table_says),
-		cmocka_unit_test(the_completions_know_what_the_tables_know),
+		cmocka_unit_test(completions_and_format_know_what_the_tables_know),
 		cmocka_unit_test(help_fits_a_terminal_and_has_every_option),
 		cmocka_unit_test(every_row_has_a_field_of_its_kind),
 		cmocka_unit_test(a_page_is_filled_around_its_prose),
