@@ -28,7 +28,7 @@ static void a_stream_is_a_run_of_counts_of_one_process_in_one_cgroup(void **stat
 
 	(void)state;
 	for (size_t at = 0; at < cnt; stream_cnt++) {
-		struct stream stream = stream_next(counts, cnt, at);
+		struct stream_counts stream = stream_next(counts, cnt, at);
 
 		assert_ptr_equal(stream.counts, counts + at);
 		assert_true(stream_cnt < 5);
@@ -57,8 +57,8 @@ static void time_without_a_cpu_is_summed_and_is_no_sample(void **state)
 		{ .key = { .user_hash = JBPF_HASH_RUN_DELAY, .kind = JBPF_KEY_SAMPLE },
 		  .value = { .count = 4, .first_ns = 9 } },
 	};
-	const struct stream stream = { .counts = counts, .cnt = 4 };
-	const struct stream other = { .counts = of_another, .cnt = 1 };
+	const struct stream_counts stream = { .counts = counts, .cnt = 4 };
+	const struct stream_counts other = { .counts = of_another, .cnt = 1 };
 
 	(void)state;
 	assert_int_equal(stream_run_delay_ns(&stream), 5300);

@@ -207,7 +207,7 @@ static void a_stream_has_the_moments_of_all_its_samples(void **state)
 	batch = batch_of(counts, MANY_KEYS, ticks, tick_cnt);
 	tick_join_take(&join, &batch);
 	for (size_t at = 0; at < MANY_KEYS;) {
-		struct stream stream = stream_next(counts, MANY_KEYS, at);
+		struct stream_counts stream = stream_next(counts, MANY_KEYS, at);
 		uint32_t process = counts[at].key.pid - 1;
 		const struct counted_tick *found;
 		size_t cnt;

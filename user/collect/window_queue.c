@@ -87,7 +87,7 @@ static void hand_out_unnamed(struct window_queue *queue, struct pending_window *
 			     const struct pending_stream *one, struct naming_end *end)
 {
 	const struct probe_count *counts = pending_window_counts(window) + one->at;
-	const struct stream stream = { .counts = counts, .cnt = one->cnt };
+	const struct stream_counts stream = { .counts = counts, .cnt = one->cnt };
 	const struct jbpf_key *key = &counts->key;
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	uint64_t samples = stream_samples(&stream);
@@ -122,8 +122,8 @@ static void hand_out_unnamed(struct window_queue *queue, struct pending_window *
 static bool set_truth(const struct window_queue *queue, const struct pending_window *window,
 		      const struct pending_stream *one, struct window *named)
 {
-	const struct stream stream = { .counts = pending_window_counts(window) + one->at,
-				       .cnt = one->cnt };
+	const struct stream_counts stream = { .counts = pending_window_counts(window) + one->at,
+					      .cnt = one->cnt };
 	struct window host;
 
 	fill_event(queue, window, (enum event)named->event, &host);

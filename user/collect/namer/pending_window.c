@@ -133,7 +133,7 @@ static void fit_into_packet(struct pending_window *window)
 void pending_window_add(struct pending_window *window, const struct sample_source *source,
 			const struct probe_batch *batch)
 {
-	const struct stream all = { .counts = batch->counts, .cnt = batch->count_cnt };
+	const struct stream_counts all = { .counts = batch->counts, .cnt = batch->count_cnt };
 
 	if (!window->start_boot_ns)
 		window->start_boot_ns = batch->start_boot_ns;
@@ -213,7 +213,8 @@ int pending_window_close(struct pending_window *window, uint64_t now_boot_ns)
 	window->closed_ns = now_boot_ns;
 	window->streams = calloc(cnt + 1, sizeof(*window->streams));
 	if (!window->streams) {
-		const struct stream all = { .counts = pending_window_counts(window), .cnt = cnt };
+		const struct stream_counts all = { .counts = pending_window_counts(window),
+						   .cnt = cnt };
 
 		window->lost_memory += stream_samples(&all);
 		strbuf_release(&window->counts);
@@ -222,7 +223,7 @@ int pending_window_close(struct pending_window *window, uint64_t now_boot_ns)
 	sort_parts(window);
 	counts = pending_window_counts(window);
 	for (size_t at = 0; at < cnt;) {
-		struct stream stream = stream_next(counts, cnt, at);
+		struct stream_counts stream = stream_next(counts, cnt, at);
 
 		window->streams[window->stream_cnt++] =
 			(struct pending_stream){ .at = at, .cnt = stream.cnt };
@@ -390,8 +391,8 @@ uint64_t pending_window_unanswered(const struct pending_window *window)
 	uint64_t samples = 0;
 
 	for (size_t i = 0; i < window->stream_cnt; i++) {
-		const struct stream stream = { .counts = counts + window->streams[i].at,
-					       .cnt = window->streams[i].cnt };
+		const struct stream_counts stream = { .counts = counts + window->streams[i].at,
+						      .cnt = window->streams[i].cnt };
 
 		if (!window->streams[i].is_answered)
 			samples += stream_samples(&stream);

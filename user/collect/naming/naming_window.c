@@ -45,7 +45,7 @@ struct run {
 	const struct naming_batch *batch;
 	struct window base;
 	struct naming_end *sums;
-	struct stream deferred[DEFERRED_MAX]; /* wait for an answer of their JVM */
+	struct stream_counts deferred[DEFERRED_MAX]; /* wait for an answer of their JVM */
 	size_t deferred_cnt;
 };
 
@@ -67,7 +67,7 @@ static int places_begin(struct naming *naming, size_t cnt)
 }
 
 /* Names the whole stream into new parts of `target`; the window's counters are those of it. */
-static int name_stream(struct run *run, const struct stream *stream, struct process *process,
+static int name_stream(struct run *run, const struct stream_counts *stream, struct process *process,
 		       struct stack_namer_target *target)
 {
 	struct stack_namer *namer = &run->naming->namer;
@@ -190,7 +190,7 @@ static struct jvm_asker asker_of(const struct run *run, const struct process *pr
 }
 
 /* Is the stream better named a little later, when its JVM has answered? */
-static bool defer(struct run *run, const struct stream *stream, struct process *process,
+static bool defer(struct run *run, const struct stream_counts *stream, struct process *process,
 		  const struct window *window)
 {
 	const struct jvm_asker asker = asker_of(run, process);
@@ -211,7 +211,8 @@ static bool defer(struct run *run, const struct stream *stream, struct process *
  * kernel threads have none. In the middle of execve() the old run may have the new one's name
  * already.
  */
-static const struct jbpf_value *decided_value(const struct stream *stream, bool *may_be_recorded)
+static const struct jbpf_value *decided_value(const struct stream_counts *stream,
+					      bool *may_be_recorded)
 {
 	for (size_t i = 0; i < stream->cnt; i++) {
 		const struct jbpf_value *value = &stream->counts[i].value;
@@ -225,7 +226,8 @@ static const struct jbpf_value *decided_value(const struct stream *stream, bool 
 }
 
 /* The stream's process as it is now. 0 or -ENOMEM. */
-static int meet_process(struct naming *naming, const struct stream *stream, struct process **out)
+static int meet_process(struct naming *naming, const struct stream_counts *stream,
+			struct process **out)
 {
 	const struct jbpf_key *key = &stream->counts[0].key;
 	bool may_be_recorded = false;
@@ -310,7 +312,7 @@ static int write_texts(struct naming *naming, const struct stack_namer_target *t
 }
 
 /* When the stream's samples were taken, and those of which line. */
-static void fill_moments(struct run *run, const struct stream *stream, struct window *window)
+static void fill_moments(struct run *run, const struct stream_counts *stream, struct window *window)
 {
 	struct naming *naming = run->naming;
 	const struct window_places places = {
@@ -330,7 +332,7 @@ static void fill_moments(struct run *run, const struct stream *stream, struct wi
 	window_ticks_fill(&naming->cells, ticks, tick_cnt, &places, window);
 }
 
-static int hand_out(struct run *run, const struct stream *stream, struct window *window)
+static int hand_out(struct run *run, const struct stream_counts *stream, struct window *window)
 {
 	const struct naming_listener *listener = &run->naming->config.listener;
 	const struct strbuf *folded = &run->naming->folded;
@@ -340,7 +342,7 @@ static int hand_out(struct run *run, const struct stream *stream, struct window 
 }
 
 /* Short of memory even for that: the sampler sees that there was no answer, and counts it. */
-static void hand_out_unnamed(struct run *run, const struct stream *stream,
+static void hand_out_unnamed(struct run *run, const struct stream_counts *stream,
 			     const struct process *process, const char *reason)
 {
 	struct window window = run->base;
@@ -358,8 +360,8 @@ static void hand_out_unnamed(struct run *run, const struct stream *stream,
 		run->sums->not_named += window.counts.samples;
 }
 
-static int name_and_hand_out(struct run *run, const struct stream *stream, struct process *process,
-			     bool may_defer)
+static int name_and_hand_out(struct run *run, const struct stream_counts *stream,
+			     struct process *process, bool may_defer)
 {
 	struct window window = run->base;
 	struct stack_namer_target target = { .window = &window };
@@ -384,7 +386,8 @@ static int name_and_hand_out(struct run *run, const struct stream *stream, struc
 	return err ? err : hand_out(run, stream, &window);
 }
 
-static void leave_out(struct run *run, const struct stream *stream, const struct process *process)
+static void leave_out(struct run *run, const struct stream_counts *stream,
+		      const struct process *process)
 {
 	uint64_t *sum = process->opt_out == OPT_OUT_UNDECIDED ? &run->sums->undecided :
 								&run->sums->opted_out;
@@ -394,7 +397,8 @@ static void leave_out(struct run *run, const struct stream *stream, const struct
 }
 
 /* Its container has used up what naming may take. */
-static void rest_over(struct run *run, const struct stream *stream, const struct process *process)
+static void rest_over(struct run *run, const struct stream_counts *stream,
+		      const struct process *process)
 {
 	struct account *account = symbols_process__account(process->symbols);
 
@@ -403,7 +407,7 @@ static void rest_over(struct run *run, const struct stream *stream, const struct
 	hand_out_unnamed(run, stream, process, run->naming->bill);
 }
 
-static void do_stream(struct run *run, const struct stream *stream, bool may_defer)
+static void do_stream(struct run *run, const struct stream_counts *stream, bool may_defer)
 {
 	struct process *process = NULL;
 	int err = meet_process(run->naming, stream, &process);
@@ -449,7 +453,7 @@ static void do_deferred(struct run *run)
 						      run->batch->head.window_id);
 
 		for (size_t i = 0; i < run->deferred_cnt;) {
-			struct stream stream = run->deferred[i];
+			struct stream_counts stream = run->deferred[i];
 			struct process *process = NULL;
 
 			if (meet_process(run->naming, &stream, &process) == 0 && process &&
@@ -582,7 +586,7 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 	accounts__scale(naming->accounts, batch->head.cpu_cnt,
 			batch->head.end_boot_ns - batch->head.start_boot_ns);
 	for (size_t at = 0; at < batch->head.count_cnt;) {
-		struct stream stream = stream_next(batch->counts, batch->head.count_cnt, at);
+		struct stream_counts stream = stream_next(batch->counts, batch->head.count_cnt, at);
 
 		at += stream.cnt;
 		if (work_note__is_given_up(naming->config.note, batch->head.window_id))

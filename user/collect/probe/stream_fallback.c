@@ -51,13 +51,13 @@ int stream_count_compare(const void *left, const void *right)
 	return (a->kernel_hash > b->kernel_hash) - (a->kernel_hash < b->kernel_hash);
 }
 
-struct stream stream_next(const struct probe_count *counts, size_t cnt, size_t from)
+struct stream_counts stream_next(const struct probe_count *counts, size_t cnt, size_t from)
 {
 	size_t end = from + 1;
 
 	while (end < cnt && stream_compare(&counts[from].key, &counts[end].key) == 0)
 		end++;
-	return (struct stream){ .counts = &counts[from], .cnt = end - from };
+	return (struct stream_counts){ .counts = &counts[from], .cnt = end - from };
 }
 
 void stream_fill(const struct jbpf_key *key, uint32_t ns_pid, struct window *window)
@@ -70,7 +70,7 @@ void stream_fill(const struct jbpf_key *key, uint32_t ns_pid, struct window *win
 	window->event = stream_event(key);
 }
 
-uint64_t stream_samples(const struct stream *stream)
+uint64_t stream_samples(const struct stream_counts *stream)
 {
 	uint64_t samples = 0;
 
@@ -79,7 +79,7 @@ uint64_t stream_samples(const struct stream *stream)
 	return samples;
 }
 
-uint64_t stream_run_delay_ns(const struct stream *stream)
+uint64_t stream_run_delay_ns(const struct stream_counts *stream)
 {
 	uint64_t sum = 0;
 

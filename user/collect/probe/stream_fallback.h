@@ -17,8 +17,8 @@
  */
 int stream_count_compare(const void *left, const void *right);
 
-/* One stream: counts with the same process, cgroup and event. Borrowed. */
-struct stream {
+/* The counts of one stream: the same process, cgroup and event. Borrowed. */
+struct stream_counts {
 	const struct probe_count *counts;
 	size_t cnt;
 };
@@ -32,12 +32,12 @@ uint32_t stream_kind(enum event event);
 int stream_compare(const struct jbpf_key *a, const struct jbpf_key *b);
 
 /* The stream that begins at counts[from]. */
-struct stream stream_next(const struct probe_count *counts, size_t cnt, size_t from);
+struct stream_counts stream_next(const struct probe_count *counts, size_t cnt, size_t from);
 /* Whose window it is, and of which event. */
 void stream_fill(const struct jbpf_key *key, uint32_t ns_pid, struct window *window);
-uint64_t stream_samples(const struct stream *stream);
+uint64_t stream_samples(const struct stream_counts *stream);
 /* See run_delay_ns of struct window_counts. */
-uint64_t stream_run_delay_ns(const struct stream *stream);
+uint64_t stream_run_delay_ns(const struct stream_counts *stream);
 
 /* Replaces `out` by "comm;[not named] SAMPLES\n", or by nothing without samples. 0 or -ENOMEM. */
 __must_check int stream_fallback_text(const char *comm, uint64_t samples, struct strbuf *out);
