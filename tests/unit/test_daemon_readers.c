@@ -32,22 +32,22 @@ int clock_gettime(clockid_t id, struct timespec *out)
 	return 0;
 }
 
-static size_t look_cnt, end_cnt;
-static size_t look_len;
-static int look_err;
+static size_t snapshot_cnt, end_cnt;
+static size_t snapshot_len;
+static int snapshot_err;
 
-int recorder__look(struct recorder *recorder, struct strbuf *out)
+int recorder__snapshot(struct recorder *recorder, struct strbuf *out)
 {
 	static char bytes[BIG];
 
 	assert_null(recorder);
-	look_cnt++;
-	if (!look_err)
-		strbuf_append(out, bytes, look_len);
-	return look_err;
+	snapshot_cnt++;
+	if (!snapshot_err)
+		strbuf_append(out, bytes, snapshot_len);
+	return snapshot_err;
 }
 
-void recorder__end_looks(struct recorder *recorder)
+void recorder__end_snapshots(struct recorder *recorder)
 {
 	assert_null(recorder);
 	end_cnt++;
@@ -62,9 +62,9 @@ static int setup(void **state)
 {
 	(void)state;
 	fake_tree_make(&tree);
-	look_cnt = end_cnt = 0;
-	look_len = 64;
-	look_err = 0;
+	snapshot_cnt = end_cnt = 0;
+	snapshot_len = 64;
+	snapshot_err = 0;
 	daemon_readers_open(&readers, tree.path);
 	return daemon_readers_fd(&readers) >= 0 ? 0 : -1;
 }
@@ -108,13 +108,13 @@ static ssize_t hear(int fd)
 	return sum == 0 && (got == 0 || errno == ECONNRESET) ? -1 : sum;
 }
 
-static void without_readers_nobody_looks_and_nothing_is_due(void **state)
+static void without_readers_nobody_asks_and_nothing_is_due(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 5; i++)
 		step_later(1);
 	daemon_readers_end_window(&readers, NULL);
-	assert_int_equal(look_cnt, 0);
+	assert_int_equal(snapshot_cnt, 0);
 	assert_true(daemon_readers_due_boot_ns(&readers) == UINT64_MAX);
 }
 
@@ -135,10 +135,10 @@ static void a_reader_is_told_at_once_and_then_each_second(void **state)
 	/* What the window still has is told before it goes. */
 	daemon_readers_end_window(&readers, NULL);
 	assert_int_equal(hear(fd), one);
-	assert_int_equal(look_cnt, 3);
+	assert_int_equal(snapshot_cnt, 3);
 }
 
-static void all_readers_are_told_by_one_look(void **state)
+static void all_readers_are_told_by_one_snapshot(void **state)
 {
 	int fds[3];
 
@@ -146,14 +146,14 @@ static void all_readers_are_told_by_one_look(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		fds[i] = connect_one();
 	step();
-	assert_int_equal(look_cnt, 1);
+	assert_int_equal(snapshot_cnt, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		assert_true(hear(fds[i]) > 64);
 		close(fds[i]);
 	}
 }
 
-static void when_the_last_one_goes_nobody_looks_any_more(void **state)
+static void when_the_last_one_goes_nobody_asks_any_more(void **state)
 {
 	int fd = connect_one();
 
@@ -165,7 +165,7 @@ static void when_the_last_one_goes_nobody_looks_any_more(void **state)
 	assert_int_equal(end_cnt, 1);
 	for (int i = 0; i < 3; i++)
 		step_later(1);
-	assert_int_equal(look_cnt, 1);
+	assert_int_equal(snapshot_cnt, 1);
 }
 
 static void one_that_says_something_is_put_out(void **state)
@@ -189,7 +189,7 @@ static void one_that_takes_nothing_gets_no_more_and_is_put_out(void **state)
 
 	(void)state;
 	(void)deaf_fd; /* takes nothing */
-	look_len = BIG;
+	snapshot_len = BIG;
 	step();
 	assert_int_equal(readers.cnt, 2);
 	for (int i = 0; i < 9; i++) {
@@ -218,7 +218,7 @@ static void a_slow_one_gets_whole_packets_and_stays(void **state)
 	size_t got = 0;
 
 	(void)state;
-	look_len = BIG;
+	snapshot_len = BIG;
 	step();
 	for (int i = 0; i < 40; i++) {
 		char bytes[64 << 10];
@@ -274,15 +274,15 @@ static void a_flood_of_connections_waits_for_the_next_second(void **state)
 	assert_false(readers.is_resting);
 }
 
-static void a_look_that_fails_is_tried_again(void **state)
+static void a_snapshot_that_fails_is_tried_again(void **state)
 {
 	__cleanup_fd int fd = connect_one();
 
 	(void)state;
-	look_err = -EINVAL;
+	snapshot_err = -EINVAL;
 	step();
 	assert_int_equal(hear(fd), 0);
-	look_err = 0;
+	snapshot_err = 0;
 	step_later(1);
 	assert_true(hear(fd) > 0);
 }
@@ -310,7 +310,7 @@ static void where_there_can_be_no_socket_there_are_no_readers(void **state)
 	assert_true(daemon_readers_due_boot_ns(&none) == UINT64_MAX);
 	daemon_readers_step(&none, NULL);
 	daemon_readers_close(&none);
-	assert_int_equal(look_cnt, 0);
+	assert_int_equal(snapshot_cnt, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -318,16 +318,16 @@ static void where_there_can_be_no_socket_there_are_no_readers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(without_readers_nobody_looks_and_nothing_is_due),
+		TEST(without_readers_nobody_asks_and_nothing_is_due),
 		TEST(a_reader_is_told_at_once_and_then_each_second),
-		TEST(all_readers_are_told_by_one_look),
-		TEST(when_the_last_one_goes_nobody_looks_any_more),
+		TEST(all_readers_are_told_by_one_snapshot),
+		TEST(when_the_last_one_goes_nobody_asks_any_more),
 		TEST(one_that_says_something_is_put_out),
 		TEST(one_that_takes_nothing_gets_no_more_and_is_put_out),
 		TEST(a_slow_one_gets_whole_packets_and_stays),
 		TEST(beyond_the_limit_they_are_refused_and_the_others_stay),
 		TEST(a_flood_of_connections_waits_for_the_next_second),
-		TEST(a_look_that_fails_is_tried_again),
+		TEST(a_snapshot_that_fails_is_tried_again),
 		TEST(the_end_closes_all_and_takes_the_socket_away),
 		TEST(where_there_can_be_no_socket_there_are_no_readers),
 	};

@@ -46,26 +46,26 @@ static void pass_hangs_when_one_piece_of_memory_takes_seconds(void **state)
 	struct hang_watch watch = { 0 };
 
 	(void)state;
-	assert_int_equal(hang_watch_look(&watch, &pass, 20 * SECOND),
+	assert_int_equal(hang_watch_poll(&watch, &pass, 20 * SECOND),
 			 0); /* since when is not known */
-	assert_int_equal(hang_watch_look(&watch, &pass, 21 * SECOND), 0);
-	assert_int_equal(hang_watch_look(&watch, &pass, 22 * SECOND), 0);
-	assert_int_equal(hang_watch_look(&watch, &pass, 23 * SECOND), 7);
+	assert_int_equal(hang_watch_poll(&watch, &pass, 21 * SECOND), 0);
+	assert_int_equal(hang_watch_poll(&watch, &pass, 22 * SECOND), 0);
+	assert_int_equal(hang_watch_poll(&watch, &pass, 23 * SECOND), 7);
 }
 
 /* Whoever looks had no CPU for long, and then looks several times in a row: the other one had none, too. */
-static void looks_that_come_late_and_at_once_prove_nothing(void **state)
+static void polls_that_come_late_and_at_once_prove_nothing(void **state)
 {
 	struct jbpf_pass pass = reading();
 	struct hang_watch watch = { 0 };
 
 	(void)state;
-	assert_int_equal(hang_watch_look(&watch, &pass, 20 * SECOND), 0);
+	assert_int_equal(hang_watch_poll(&watch, &pass, 20 * SECOND), 0);
 	for (uint64_t i = 0; i < 20; i++)
-		assert_int_equal(hang_watch_look(&watch, &pass, 60 * SECOND + i * SECOND / 50), 0);
+		assert_int_equal(hang_watch_poll(&watch, &pass, 60 * SECOND + i * SECOND / 50), 0);
 	pass.copies++;
 	for (uint64_t i = 0; i < 20; i++)
-		assert_int_equal(hang_watch_look(&watch, &pass, 61 * SECOND + i * SECOND / 50), 0);
+		assert_int_equal(hang_watch_poll(&watch, &pass, 61 * SECOND + i * SECOND / 50), 0);
 }
 
 /* On an overloaded host: it waits for a CPU between any two pieces. */
@@ -76,20 +76,20 @@ static void pass_that_is_slow_and_goes_on_does_not_hang(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 60; i++) {
-		assert_int_equal(hang_watch_look(&watch, &pass, (20 + i) * SECOND), 0);
+		assert_int_equal(hang_watch_poll(&watch, &pass, (20 + i) * SECOND), 0);
 		pass.copies++;
 	}
 	pass.tgid = 0; /* it does not read */
-	assert_int_equal(hang_watch_look(&watch, &pass, 90 * SECOND), 0);
-	assert_int_equal(hang_watch_look(&watch, &pass, 99 * SECOND), 0);
+	assert_int_equal(hang_watch_poll(&watch, &pass, 90 * SECOND), 0);
+	assert_int_equal(hang_watch_poll(&watch, &pass, 99 * SECOND), 0);
 	pass = reading(); /* it is over, or has been killed while it read */
 	pass.end_ns = pass.begin_ns;
-	assert_int_equal(hang_watch_look(&watch, &pass, 100 * SECOND), 0);
-	assert_int_equal(hang_watch_look(&watch, &pass, 110 * SECOND), 0);
+	assert_int_equal(hang_watch_poll(&watch, &pass, 100 * SECOND), 0);
+	assert_int_equal(hang_watch_poll(&watch, &pass, 110 * SECOND), 0);
 	pass.end_ns = 9 * SECOND; /* two passes that read the same process */
-	assert_int_equal(hang_watch_look(&watch, &pass, 120 * SECOND), 0);
+	assert_int_equal(hang_watch_poll(&watch, &pass, 120 * SECOND), 0);
 	pass.begin_ns++;
-	assert_int_equal(hang_watch_look(&watch, &pass, 130 * SECOND), 0);
+	assert_int_equal(hang_watch_poll(&watch, &pass, 130 * SECOND), 0);
 }
 
 static void who_a_pass_hung_on_is_read_again_later_and_later(void **state)
@@ -141,7 +141,7 @@ int main(void)
 		cmocka_unit_test(rate_follows_the_number_of_threads),
 		cmocka_unit_test(process_is_lost_when_there_is_no_pass_for_seconds),
 		cmocka_unit_test(pass_hangs_when_one_piece_of_memory_takes_seconds),
-		cmocka_unit_test(looks_that_come_late_and_at_once_prove_nothing),
+		cmocka_unit_test(polls_that_come_late_and_at_once_prove_nothing),
 		cmocka_unit_test(pass_that_is_slow_and_goes_on_does_not_hang),
 		cmocka_unit_test(who_a_pass_hung_on_is_read_again_later_and_later),
 		cmocka_unit_test(of_many_that_passes_hung_on_the_last_ones_are_left_alone),

@@ -619,15 +619,15 @@ static void a_jvm_that_is_met_in_a_window_is_drained_and_its_stacks_are_looked_a
 
 /* ---- the window that runs ---- */
 
-/* The container of the one stream that a look tells, of so many samples; "" = none is told. */
-static void look(struct recorder *recorder, const char *container, uint64_t samples)
+/* The container of the one stream that a snapshot tells, of so many samples; "" = none is told. */
+static void take_snapshot(struct recorder *recorder, const char *container, uint64_t samples)
 {
 	struct strbuf out = STRBUF_INIT;
 	struct running_snapshot snapshot;
 	struct window window;
 	size_t at = 0;
 
-	assert_int_equal(recorder__look(recorder, &out), 0);
+	assert_int_equal(recorder__snapshot(recorder, &out), 0);
 	assert_int_equal(running_snapshot_read(out.data, out.len, &snapshot), 0);
 	assert_int_equal(running_snapshot_stream(&snapshot, &at, &window), *container != 0);
 	if (*container) {
@@ -648,16 +648,16 @@ static void a_process_that_the_namer_has_met_is_told_of_before_its_window_ends(v
 
 	(void)state;
 	source_.begun_ns = clock_boot_ns();
-	look(recorder, "", 0);
+	take_snapshot(recorder, "", 0);
 	assert_int_equal(recorder__consume(recorder), 0);
 	assert_int_equal(naming_met_put(&link_.namer, &stranger), 0);
 	assert_int_equal(naming_met_put(&link_.namer, &met), 0);
 	assert_int_equal(packet_stream_flush_all(&link_.namer), 0);
 	assert_int_equal(recorder__consume(recorder), 0);
 	source_.counts[0].value.count += 5;
-	look(recorder, "shop-1", 5);
-	recorder__end_looks(recorder);
-	look(recorder, "shop-1", SAMPLES + 5);
+	take_snapshot(recorder, "shop-1", 5);
+	recorder__end_snapshots(recorder);
+	take_snapshot(recorder, "shop-1", SAMPLES + 5);
 	/* It asked for nothing of the window: that is handed out as a whole. */
 	assert_int_equal(source_.drain_cnt, 0);
 	assert_int_equal(taken.stream_cnt, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What each look reports of the running window: which processes, and which it must not report. */
+/* What each snapshot reports of the running window: which processes, and which it must not report. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void call(uint32_t pid, const char *container)
 	running_note_called(sights, &window);
 }
 
-/* What a look has told. */
+/* What a snapshot has told. */
 static struct {
 	uint64_t host;
 	uint64_t shop;
@@ -66,7 +66,7 @@ static struct {
 	char comm[32];
 } told;
 
-static int look(uint32_t events)
+static int take(uint32_t events)
 {
 	const struct probe_options options = { .frequency_hz = 99, .events = events };
 	const struct running_facts facts = {
@@ -76,7 +76,7 @@ static int look(uint32_t events)
 	struct running_snapshot snapshot;
 	struct window window;
 	size_t at = 0;
-	int err = running__look(running, &facts, &out);
+	int err = running__snapshot(running, &facts, &out);
 
 	memset(&told, 0, sizeof(told));
 	if (err)
@@ -99,14 +99,14 @@ static int look(uint32_t events)
 	return 0;
 }
 
-static void the_first_look_tells_all_so_far_and_the_next_what_came_since(void **state)
+static void the_first_snapshot_tells_all_so_far_and_the_next_what_came_since(void **state)
 {
 	(void)state;
 	see(SHOP);
 	call(SHOP, "shop-1");
 	source_count(SHOP, 0, 1, 30);
 	source_count(SHOP, 0, 2, 12);
-	assert_int_equal(look(0), 0);
+	assert_int_equal(take(0), 0);
 	assert_int_equal(told.shop, 42);
 	assert_int_equal(told.host, 42);
 	assert_int_equal(told.stream_cnt, 1);
@@ -114,21 +114,21 @@ static void the_first_look_tells_all_so_far_and_the_next_what_came_since(void **
 	assert_string_equal(told.comm, "prog42");
 	source_.counts[0].value.count += 5;
 	source_count(SHOP, 0, 3, 2);
-	assert_int_equal(look(0), 0);
+	assert_int_equal(take(0), 0);
 	assert_int_equal(told.shop, 7);
-	assert_int_equal(look(0), 0);
+	assert_int_equal(take(0), 0);
 	assert_int_equal(told.stream_cnt, 0);
 	assert_int_equal(told.host, 0);
 }
 
-static void a_look_drains_nothing(void **state)
+static void a_snapshot_drains_nothing(void **state)
 {
 	(void)state;
 	see(SHOP);
 	call(SHOP, "shop-1");
 	source_count(SHOP, 0, 1, 30);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(look(0), 0);
+		assert_int_equal(take(0), 0);
 	assert_int_equal(source_.drain_cnt, 0);
 }
 
@@ -139,10 +139,10 @@ static void when_counting_began_again_all_of_it_is_new(void **state)
 	see(SHOP);
 	call(SHOP, "shop-1");
 	source_count(SHOP, 0, 1, 30);
-	assert_int_equal(look(0), 0);
+	assert_int_equal(take(0), 0);
 	source_.begun_ns = clock_boot_ns();
 	source_.counts[0].value.count = 31;
-	assert_int_equal(look(0), 0);
+	assert_int_equal(take(0), 0);
 	assert_int_equal(told.shop, 31);
 	assert_true(told.span_ns <= clock_boot_ns() - source_.begun_ns);
 }
@@ -152,12 +152,12 @@ static void who_may_want_to_be_left_out_is_counted_and_not_named(void **state)
 	(void)state;
 	see(SHOP);
 	source_count(SHOP, 0, 1, 30);
-	assert_int_equal(look(0), 0);
+	assert_int_equal(take(0), 0);
 	assert_int_equal(told.stream_cnt, 0);
 	assert_int_equal(told.host, 30);
 	call(SHOP, "shop-1");
 	source_.counts[0].value.count += 5;
-	assert_int_equal(look(0), 0);
+	assert_int_equal(take(0), 0);
 	assert_int_equal(told.shop, 5);
 }
 
@@ -168,7 +168,7 @@ static void who_opted_out_is_not_even_counted(void **state)
 	call(SHOP, "shop-1");
 	sight_table__note_opted_out(sights, (struct process_life){ .start_ns = SHOP, .pid = SHOP });
 	source_count(SHOP, 0, 1, 30);
-	assert_int_equal(look(0), 0);
+	assert_int_equal(take(0), 0);
 	assert_int_equal(told.stream_cnt, 0);
 	assert_int_equal(told.host, 0);
 }
@@ -181,7 +181,7 @@ static void who_has_moved_to_another_cgroup_is_not_called_by_the_old_name(void *
 	call(SHOP, "shop-1");
 	source_count(SHOP, 0, 1, 30);
 	source_.counts[0].key.cgroup_id = CGROUP;
-	assert_int_equal(look(0), 0);
+	assert_int_equal(take(0), 0);
 	assert_int_equal(told.stream_cnt, 0);
 	assert_int_equal(told.host, 30);
 }
@@ -191,7 +191,7 @@ static void threads_of_the_kernel_need_no_name(void **state)
 	(void)state;
 	source_count(OTHER, 0, 1, 3);
 	source_.counts[0].value.flags = JBPF_VALUE_KERNEL_THREAD;
-	assert_int_equal(look(0), 0);
+	assert_int_equal(take(0), 0);
 	assert_int_equal(told.other, 3);
 	assert_string_equal(told.container, "");
 }
@@ -206,21 +206,21 @@ static void what_is_not_whole_before_the_end_is_not_told(void **state)
 	source_.counts[0].key.kind = JBPF_KEY_OFF_CPU;
 	source_count(SHOP, 0, 1, 31);
 	source_.counts[1].key.kind = JBPF_KEY_ACCOUNT;
-	assert_int_equal(look(EVENT_BIT(EVENT_CPU) | EVENT_BIT(EVENT_OFF_CPU)), 0);
+	assert_int_equal(take(EVENT_BIT(EVENT_CPU) | EVENT_BIT(EVENT_OFF_CPU)), 0);
 	assert_int_equal(told.stream_cnt, 0);
 	assert_int_equal(told.host, 0);
 }
 
-static void a_look_that_fails_costs_nothing(void **state)
+static void a_snapshot_that_fails_costs_nothing(void **state)
 {
 	(void)state;
 	see(SHOP);
 	call(SHOP, "shop-1");
 	source_count(SHOP, 0, 1, 30);
 	source_.peek_err = -EINVAL;
-	assert_int_equal(look(0), -EINVAL);
+	assert_int_equal(take(0), -EINVAL);
 	source_.peek_err = 0;
-	assert_int_equal(look(0), 0);
+	assert_int_equal(take(0), 0);
 	assert_int_equal(told.shop, 30);
 }
 
@@ -229,15 +229,15 @@ static void a_look_that_fails_costs_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_first_look_tells_all_so_far_and_the_next_what_came_since),
-		TEST(a_look_drains_nothing),
+		TEST(the_first_snapshot_tells_all_so_far_and_the_next_what_came_since),
+		TEST(a_snapshot_drains_nothing),
 		TEST(when_counting_began_again_all_of_it_is_new),
 		TEST(who_may_want_to_be_left_out_is_counted_and_not_named),
 		TEST(who_opted_out_is_not_even_counted),
 		TEST(who_has_moved_to_another_cgroup_is_not_called_by_the_old_name),
 		TEST(threads_of_the_kernel_need_no_name),
 		TEST(what_is_not_whole_before_the_end_is_not_told),
-		TEST(a_look_that_fails_costs_nothing),
+		TEST(a_snapshot_that_fails_costs_nothing),
 	};
 
 	return cmocka_run_group_tests_name("running", tests, NULL, NULL);

@@ -404,7 +404,7 @@ enum recorder_settling recorder__settling(const struct recorder *recorder)
 							      RECORDER_IS_SETTLED;
 }
 
-int recorder__look(struct recorder *recorder, struct strbuf *out)
+int recorder__snapshot(struct recorder *recorder, struct strbuf *out)
 {
 	const struct running_facts facts = {
 		.host = recorder->host,
@@ -415,10 +415,10 @@ int recorder__look(struct recorder *recorder, struct strbuf *out)
 
 	if (!recorder->running)
 		recorder->running = running__new(&recorder->source, recorder->sights);
-	return recorder->running ? running__look(recorder->running, &facts, out) : -ENOMEM;
+	return recorder->running ? running__snapshot(recorder->running, &facts, out) : -ENOMEM;
 }
 
-void recorder__end_looks(struct recorder *recorder)
+void recorder__end_snapshots(struct recorder *recorder)
 {
 	running__free(take_ptr(recorder->running));
 }

@@ -110,12 +110,12 @@ void recorder__end_window(struct recorder *recorder);
 void recorder__drop_window(struct recorder *recorder);
 
 /*
- * Appends what the window that runs has counted since the last look, as a packet for who reads along: see
+ * Appends what the window that runs has counted since the last snapshot, as a packet for who reads along: see
  * running.h. 0 or -errno.
  */
-__must_check int recorder__look(struct recorder *recorder, struct strbuf *out);
-/* Nobody looks any more: what was kept for it is given back. */
-void recorder__end_looks(struct recorder *recorder);
+__must_check int recorder__snapshot(struct recorder *recorder, struct strbuf *out);
+/* Nobody asks any more: what was kept for it is given back. */
+void recorder__end_snapshots(struct recorder *recorder);
 
 /* Does the kernel know how the stacks of those that were sampled are walked? */
 enum recorder_settling {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See running.h. The sums of the last look are kept, so that the next one can tell what came since. */
+/* See running.h. The sums of the last snapshot are kept, so that the next one can tell what came since. */
 #include "user/collect/running.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ _Static_assert(sizeof(struct sum_key) == 48, "sum_key has no padding");
 
 /* One stream's samples. */
 struct sum {
-	uint64_t before; /* at the last look */
+	uint64_t before; /* at the last snapshot */
 	uint64_t now;
 	uint32_t ns_pid;
 	bool is_kernel;
@@ -42,11 +42,11 @@ struct running {
 	uint32_t sum_cap;
 	uint64_t
 		start_boot_ns; /* when the counting began that the sums are of; 0: there are none */
-	uint64_t looked_boot_ns;
+	uint64_t taken_boot_ns;
 };
 
-/* One look. */
-struct look {
+/* A snapshot that is being made. */
+struct draft {
 	struct running *running;
 	struct running_head head;
 	uint64_t samples[EVENT_CNT];
@@ -96,7 +96,7 @@ static int begin(struct running *running, uint64_t start_boot_ns)
 		return -ENOMEM;
 	strtab__free(running->streams);
 	running->streams = streams;
-	running->start_boot_ns = running->looked_boot_ns = start_boot_ns;
+	running->start_boot_ns = running->taken_boot_ns = start_boot_ns;
 	return 0;
 }
 
@@ -126,9 +126,9 @@ static int sum_of(struct running *running, const struct jbpf_key *key, enum even
 	return err;
 }
 
-static int add_counts(struct look *look, const struct probe_peek *peek, uint32_t events)
+static int add_counts(struct draft *draft, const struct probe_peek *peek, uint32_t events)
 {
-	struct running *running = look->running;
+	struct running *running = draft->running;
 
 	for (uint32_t i = 0; i < strtab__count(running->streams); i++)
 		running->sums[i].now = 0;
@@ -144,7 +144,7 @@ static int add_counts(struct look *look, const struct probe_peek *peek, uint32_t
 		if (err == -ENOMEM)
 			return err;
 		if (err) {
-			look->head.left_out += event == EVENT_CPU ? value->count : 0;
+			draft->head.left_out += event == EVENT_CPU ? value->count : 0;
 			continue;
 		}
 		sum->now += value->count;
@@ -159,7 +159,7 @@ static int add_counts(struct look *look, const struct probe_peek *peek, uint32_t
 /* ---- telling ---- */
 
 /* Threads of the kernel have nobody who would be asked. False: it may want to be left out. */
-static bool find_labels(const struct look *look, const struct sum_key *key, const struct sum *sum,
+static bool find_labels(const struct draft *draft, const struct sum_key *key, const struct sum *sum,
 			const struct strbuf *nameless, struct sight_called *called)
 {
 	*called = (struct sight_called){
@@ -167,10 +167,10 @@ static bool find_labels(const struct look *look, const struct sum_key *key, cons
 		.labels = nameless->data,
 		.labels_len = (uint32_t)nameless->len,
 	};
-	return sum->is_kernel || sight_table__called(look->running->sights, called);
+	return sum->is_kernel || sight_table__called(draft->running->sights, called);
 }
 
-static int tell_stream(struct look *look, const struct sum_key *key, struct sum *sum,
+static int tell_stream(struct draft *draft, const struct sum_key *key, struct sum *sum,
 		       const struct strbuf *nameless)
 {
 	struct running_stream stream = {
@@ -185,106 +185,108 @@ static int tell_stream(struct look *look, const struct sum_key *key, struct sum 
 
 	/* A count is never less than it was, but the kernel's is not read as one. */
 	if (sum->now <= sum->before ||
-	    sight_table__is_opted_out(look->running->sights, key->stream.life))
+	    sight_table__is_opted_out(draft->running->sights, key->stream.life))
 		return 0;
 	stream.samples = sum->now - sum->before;
-	look->samples[key->event] += stream.samples;
-	if (!find_labels(look, key, sum, nameless, &called))
+	draft->samples[key->event] += stream.samples;
+	if (!find_labels(draft, key, sum, nameless, &called))
 		return 0;
-	if (look->streams.len + sizeof(stream) + RUNNING_LABELS_MAX + 8 >
-	    RUNNING_BYTES_MAX - sizeof(look->head) -
+	if (draft->streams.len + sizeof(stream) + RUNNING_LABELS_MAX + 8 >
+	    RUNNING_BYTES_MAX - sizeof(draft->head) -
 		    RUNNING_EVENTS_AT_MOST * sizeof(struct running_event)) {
-		look->head.left_out += key->event == EVENT_CPU ? stream.samples : 0;
+		draft->head.left_out += key->event == EVENT_CPU ? stream.samples : 0;
 		return 0;
 	}
 	stream.labels_len = called.labels_len;
 	memcpy(stream.comm, sum->comm, sizeof(stream.comm));
-	look->head.stream_cnt++;
-	return running_stream_put(&look->streams, &stream, called.labels);
+	draft->head.stream_cnt++;
+	return running_stream_put(&draft->streams, &stream, called.labels);
 }
 
-static int tell_streams(struct look *look)
+static int tell_streams(struct draft *draft)
 {
 	static const struct window nobody;
 	__cleanup_strbuf struct strbuf nameless = STRBUF_INIT;
-	struct running *running = look->running;
+	struct running *running = draft->running;
 	int err = running_labels_put(&nameless, &nobody);
 
 	for (uint32_t i = 0; i < strtab__count(running->streams) && !err; i++) {
 		struct sum_key key;
 
 		memcpy(&key, strtab__get(running->streams, i, NULL), sizeof(key));
-		err = tell_stream(look, &key, &running->sums[i], &nameless);
+		err = tell_stream(draft, &key, &running->sums[i], &nameless);
 	}
 	return err;
 }
 
-static int append_packet(struct look *look, const struct probe_options *options, uint32_t events,
+static int append_packet(struct draft *draft, const struct probe_options *options, uint32_t events,
 			 struct strbuf *out)
 {
 	struct strbuf_mark mark;
 
 	for (int i = 0; i < EVENT_CNT; i++)
-		look->head.event_cnt += (events & EVENT_BIT(i)) != 0;
+		draft->head.event_cnt += (events & EVENT_BIT(i)) != 0;
 	mark = strbuf_mark(out);
-	strbuf_append(out, &look->head, sizeof(look->head));
+	strbuf_append(out, &draft->head, sizeof(draft->head));
 	for (uint32_t i = 0; i < EVENT_CNT; i++) {
 		const struct running_event event = {
 			.period = probe_period(options, (enum event)i),
-			.samples = look->samples[i],
+			.samples = draft->samples[i],
 			.event = i,
 		};
 
 		if (events & EVENT_BIT(i))
 			strbuf_append(out, &event, sizeof(event));
 	}
-	strbuf_append(out, look->streams.data, look->streams.len);
+	strbuf_append(out, draft->streams.data, draft->streams.len);
 	return strbuf_settle(out, mark, 0);
 }
 
-static void fill_head(struct look *look, const struct running_facts *facts, uint64_t looked_boot_ns)
+static void fill_head(struct draft *draft, const struct running_facts *facts,
+		      uint64_t taken_boot_ns)
 {
-	const struct running *running = look->running;
+	const struct running *running = draft->running;
 	uint64_t now_boot_ns = clock_boot_ns();
 	uint64_t now_unix_ns = clock_unix_ns();
 
 	/* Wall time steps, so that both come of one reading. */
-	look->head.end_unix_ns = now_unix_ns - (now_boot_ns - looked_boot_ns);
-	look->head.begin_unix_ns = now_unix_ns - (now_boot_ns - running->looked_boot_ns);
-	look->head.frequency_hz = facts->options->frequency_hz;
-	look->head.cpu_cnt = facts->cpu_cnt;
-	(void)snprintf(look->head.host, sizeof(look->head.host), "%s", facts->host);
-	memcpy(look->head.boot_id, facts->boot_id, sizeof(look->head.boot_id));
+	draft->head.end_unix_ns = now_unix_ns - (now_boot_ns - taken_boot_ns);
+	draft->head.begin_unix_ns = now_unix_ns - (now_boot_ns - running->taken_boot_ns);
+	draft->head.frequency_hz = facts->options->frequency_hz;
+	draft->head.cpu_cnt = facts->cpu_cnt;
+	(void)snprintf(draft->head.host, sizeof(draft->head.host), "%s", facts->host);
+	memcpy(draft->head.boot_id, facts->boot_id, sizeof(draft->head.boot_id));
 }
 
-/* The next look begins where this one ended, told or not. */
-static void end_look(struct running *running, uint64_t looked_boot_ns)
+/* The next snapshot begins where this one ended, told or not. */
+static void end_snapshot(struct running *running, uint64_t taken_boot_ns)
 {
 	for (uint32_t i = 0; i < strtab__count(running->streams); i++)
 		running->sums[i].before = running->sums[i].now;
-	running->looked_boot_ns = looked_boot_ns;
+	running->taken_boot_ns = taken_boot_ns;
 }
 
-int running__look(struct running *running, const struct running_facts *facts, struct strbuf *out)
+int running__snapshot(struct running *running, const struct running_facts *facts,
+		      struct strbuf *out)
 {
 	uint32_t events = probe_events(facts->options) & RUNNING_EVENTS;
-	struct look look = { .running = running };
-	uint64_t looked_boot_ns = clock_boot_ns();
+	struct draft draft = { .running = running };
+	uint64_t taken_boot_ns = clock_boot_ns();
 	struct probe_peek peek;
 	int err = running->source->ops->peek(running->source->probe, &peek);
 
 	if (!err && (peek.start_boot_ns != running->start_boot_ns || !running->streams))
 		err = begin(running, peek.start_boot_ns);
 	if (!err)
-		err = add_counts(&look, &peek, events);
+		err = add_counts(&draft, &peek, events);
 	if (!err) {
-		fill_head(&look, facts, looked_boot_ns);
-		err = tell_streams(&look);
+		fill_head(&draft, facts, taken_boot_ns);
+		err = tell_streams(&draft);
 	}
 	if (!err)
-		err = append_packet(&look, facts->options, events, out);
+		err = append_packet(&draft, facts->options, events, out);
 	if (!err)
-		end_look(running, looked_boot_ns);
-	strbuf_release(&look.streams);
+		end_snapshot(running, taken_boot_ns);
+	strbuf_release(&draft.streams);
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the window that runs has counted since the last look, by process, as a packet for who reads along
- * (running_wire.h). A look changes nothing of the window, and nothing is kept or paid where nobody looks,
+ * What the window that runs has counted since the last snapshot, by process, as a packet for who reads along
+ * (running_wire.h). It changes nothing of the window, and nothing is kept or paid where nobody asks,
  * but the names of processes (sight_table__note_called()). A process is told of only when it is known to
  * want to be recorded; until then its samples are in the sum of all.
  *
@@ -36,11 +36,11 @@ struct running *running__new(const struct sample_source *source, struct sight_ta
 void running__free(struct running *running); /* NULL is fine */
 
 /*
- * Appends the packet's bytes: what was counted since the last look, or since counting began where that was
- * later: the first look gives all of the window so far. 0 or -errno: nothing was appended.
+ * Appends the packet's bytes: what was counted since the last snapshot, or since counting began where that was
+ * later: the first one gives all of the window so far. 0 or -errno: nothing was appended.
  */
-__must_check int running__look(struct running *running, const struct running_facts *facts,
-			       struct strbuf *out);
+__must_check int running__snapshot(struct running *running, const struct running_facts *facts,
+				   struct strbuf *out);
 
 /* The namer has named this stream, or met the process: that is what it is called. */
 void running_note_called(struct sight_table *sights, const struct window *window);

@@ -185,7 +185,7 @@ static void serve_all(struct daemon_readers *readers, uint64_t now_ns)
 static void tell_all(struct daemon_readers *readers, struct recorder *recorder)
 {
 	__cleanup_strbuf struct strbuf packet = STRBUF_INIT;
-	int err = recorder__look(recorder, &packet);
+	int err = recorder__snapshot(recorder, &packet);
 
 	if (err && !readers->is_refused)
 		pr_warn("the window that runs cannot be looked at: %s; jbpf top and jbpf web show windows when they have ended\n",
@@ -212,7 +212,7 @@ void daemon_readers_step(struct daemon_readers *readers, struct recorder *record
 	}
 	serve_all(readers, now_ns);
 	if (!readers->cnt)
-		recorder__end_looks(recorder);
+		recorder__end_snapshots(recorder);
 }
 
 void daemon_readers_end_window(struct daemon_readers *readers, struct recorder *recorder)

@@ -38,8 +38,8 @@ struct daemon_readers {
 	uint64_t second_ns; /* CLOCK_BOOTTIME: when the count of accepts begins again */
 	uint32_t accepts;   /* since the last one */
 	bool is_resting;    /* the listening socket is not watched until then */
-	uint64_t due_ns;    /* of the next look */
-	bool is_refused;    /* a look failed, and that was said */
+	uint64_t due_ns;    /* of the next snapshot */
+	bool is_refused;    /* one failed, and that was said */
 };
 
 /*

@@ -71,7 +71,7 @@ static int try_root(int proc_fd, uint32_t pid)
 }
 
 /* One that is open by one of its processes is not looked at again. */
-static int look_at(struct roots_walk *walk, uint32_t pid)
+static int note_root(struct roots_walk *walk, uint32_t pid)
 {
 	char name[CONTAINER_ID_LEN + 192];
 	uint32_t id;
@@ -126,7 +126,7 @@ int host_check_roots(int proc_fd, struct host_roots *out)
 		close(dir_fd);
 	while (!err && proc && (entry = readdir(proc)))
 		if (parse_u32_range(entry->d_name, 1, INT32_MAX, &pid) == 0)
-			err = look_at(&walk, pid);
+			err = note_root(&walk, pid);
 	if (!err)
 		sum_up(&walk, out);
 	free(walk.items);

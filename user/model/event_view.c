@@ -138,7 +138,7 @@ void event_stacks__free(struct event_stacks *stacks)
 	free(stacks);
 }
 
-static struct event_stack look_at(enum event event, const char *stack, size_t len)
+static struct event_stack stack_of(enum event event, const char *stack, size_t len)
 {
 	return (struct event_stack){
 		.is_taken = event_takes_stack(event, stack, len),
@@ -164,12 +164,12 @@ struct event_stack event_stacks__get(struct event_stacks *stacks, const char *st
 
 	make_room(stacks);
 	if (!stacks->known)
-		return look_at(stacks->event, stack, len);
+		return stack_of(stacks->event, stack, len);
 	cnt = strtab__count(stacks->known);
 	id = strtab__find(stacks->known, stack, len);
 	if (id != STRTAB_NONE)
 		return stacks->stacks[id];
-	found = look_at(stacks->event, stack, len);
+	found = stack_of(stacks->event, stack, len);
 	if (vec_room(stacks->stacks, cnt, stacks->cap, 256) == 0 &&
 	    strtab__intern(stacks->known, stack, len, &id) == 0)
 		stacks->stacks[id] = found;

@@ -34,7 +34,7 @@
 #define QUESTIONS_MAX	8 /* the server asks fewer at a time */
 #define MESSAGE_MAX	(64 * 1024)
 #define END_MS		1000
-#define LOOK_MS		500 /* for children of which there is no descriptor */
+#define POLL_MS		500 /* for children of which there is no descriptor */
 
 /* Arguments before the parameters: the program and the source. */
 #define FIXED_ARGUMENTS 2
@@ -280,7 +280,7 @@ static void close_question(struct question *question)
 }
 
 /* `is_given_up`: nobody wants its answer any more. */
-static void look_after(struct question *question, bool is_given_up)
+static void end_if_over(struct question *question, bool is_given_up)
 {
 	int status;
 
@@ -307,7 +307,7 @@ static int serve(struct engine *engine)
 			bool is_there = question->pid != 0;
 
 			if (is_there && question->pidfd < 0)
-				wait_ms = LOOK_MS;
+				wait_ms = POLL_MS;
 			fds[1 + 2 * i] = (struct pollfd){ .fd = is_there ? question->pidfd : -1,
 							  .events = POLLIN };
 			/* POLLERR: the reading end is closed. */
@@ -318,7 +318,8 @@ static int serve(struct engine *engine)
 			return -errno;
 		for (size_t i = 0; i < QUESTIONS_MAX; i++)
 			if (engine->questions[i].pid)
-				look_after(&engine->questions[i], fds[2 + 2 * i].revents & POLLERR);
+				end_if_over(&engine->questions[i],
+					    fds[2 + 2 * i].revents & POLLERR);
 		if (fds[0].revents)
 			err = take_question(engine);
 	}

@@ -2,7 +2,7 @@
 /* See hang_watch.h. */
 #include "user/collect/offcpu/hang_watch.h"
 
-uint32_t hang_watch_look(struct hang_watch *watch, const volatile struct jbpf_pass *pass,
+uint32_t hang_watch_poll(struct hang_watch *watch, const volatile struct jbpf_pass *pass,
 			 uint64_t now_ns)
 {
 	uint64_t begin_ns = pass->begin_ns, copies = pass->copies;
@@ -14,13 +14,13 @@ uint32_t hang_watch_look(struct hang_watch *watch, const volatile struct jbpf_pa
 		watch->tgid = tgid;
 		watch->copies = copies;
 		watch->begin_ns = begin_ns;
-		watch->looks = 0;
-	} else if (now_ns < watch->look_ns + HANG_WATCH_LOOK_NS) {
+		watch->polls = 0;
+	} else if (now_ns < watch->poll_ns + HANG_WATCH_POLL_NS) {
 		return 0;
 	}
-	watch->look_ns = now_ns;
-	watch->looks++;
-	return tgid && watch->looks > HANG_WATCH_LOOKS ? tgid : 0;
+	watch->poll_ns = now_ns;
+	watch->polls++;
+	return tgid && watch->polls > HANG_WATCH_POLLS ? tgid : 0;
 }
 
 static bool is_over(const struct hang_watch_ban *ban, uint64_t now_ns)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When a pass over waiting threads hangs, on whose memory, and for how long that is left alone. It hangs when
- * it reads one and the same piece of memory at several looks, with time between them: a whole pass may take
- * long on a host that is overloaded, as each piece waits for a CPU, and who looks may be late, too. A lock
+ * it reads one and the same piece of memory at several polls, with time between them: a whole pass may take
+ * long on a host that is overloaded, as each piece waits for a CPU, and who polls may be late, too. A lock
  * that was held for long is free again some time, so that nobody is left alone for good. Pure.
  */
 #ifndef JBPF_OFFCPU_HANG_WATCH_H
@@ -15,8 +15,8 @@
 #include "bpf/jbpf_user.h"
 #include "bpf/jbpf_offcpu.h"
 
-#define HANG_WATCH_LOOKS    3		     /* after the first one */
-#define HANG_WATCH_LOOK_NS  500000000ull     /* looks that follow sooner do not count */
+#define HANG_WATCH_POLLS    3		     /* after the first one */
+#define HANG_WATCH_POLL_NS  500000000ull     /* polls that follow sooner do not count */
 #define HANG_WATCH_FIRST_NS 60000000000ull   /* left alone after the first time, ... */
 #define HANG_WATCH_MAX_NS   3600000000000ull /* ... ten times as long after each other one, at most */
 
@@ -28,17 +28,17 @@ struct hang_watch_ban {
 
 /* Zero-initialise. Times are CLOCK_BOOTTIME. */
 struct hang_watch {
-	/* The piece of memory that was being read when it was last looked at. */
+	/* The piece of memory that was being read at the last poll. */
 	uint64_t begin_ns; /* of its pass */
 	uint64_t copies;
-	uint64_t look_ns; /* of the last look that counts */
-	uint32_t looks;	  /* that saw it */
+	uint64_t poll_ns; /* of the last poll that counts */
+	uint32_t polls;	  /* that saw it */
 	uint32_t tgid;	  /* 0: none was */
 	struct hang_watch_ban bans[JBPF_HUNG_MAX];
 };
 
 /* Looks at the pass. The process on whose memory it hangs; 0: it does not. */
-uint32_t hang_watch_look(struct hang_watch *watch, const volatile struct jbpf_pass *pass,
+uint32_t hang_watch_poll(struct hang_watch *watch, const volatile struct jbpf_pass *pass,
 			 uint64_t now_ns);
 
 /* The process's memory is left alone from now on; of many such, that of the last ones. */

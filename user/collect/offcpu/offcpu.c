@@ -338,7 +338,7 @@ void offcpu__watch(struct offcpu *offcpu)
 	if (!offcpu || !offcpu->is_on)
 		return;
 	offcpu->watch_boot_ns = now_ns;
-	hung = hang_watch_look(&offcpu->hangs, pass_of(offcpu), now_ns);
+	hung = hang_watch_poll(&offcpu->hangs, pass_of(offcpu), now_ns);
 	if (offcpu->child && child_process_has_ended(offcpu->child, &status)) {
 		if (!offcpu->is_stuck) {
 			pr_warn_limited("off-cpu: its process has ended (%s), another one begins\n",
