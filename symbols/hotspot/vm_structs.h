@@ -3,6 +3,9 @@
  * The tables that HotSpot exports for debuggers: which C++ types and fields it has and where they
  * lie (src/hotspot/share/runtime/vmStructs.hpp). Read once per JVM from its memory
  * and then asked by name. Presence decides, never a version number.
+ *
+ * In: the JVM's memory, and where in it the tables are. Out: fields, offsets and addresses by name, borrowed.
+ * A hotspot_vm owns them.
  */
 #ifndef JBPF_HOTSPOT_VM_STRUCTS_H
 #define JBPF_HOTSPOT_VM_STRUCTS_H

@@ -11,6 +11,9 @@
  *   - gone by now, with nothing else there: what was known still holds for this window.
  * Everything else is ambiguous (-EXDEV) or unknown (-ENOENT). Methods that the interpreter runs
  * are versions in the same way, told apart by their names.
+ *
+ * In: the words of stacks and the moments of their samples. Out: frames as numbers of a name table, copied.
+ * The JIT source of a HotSpot owns one for its JVM.
  */
 #ifndef JBPF_JIT_JIT_VM_H
 #define JBPF_JIT_JIT_VM_H

@@ -10,6 +10,9 @@
  * Objects are kept while processes use them and some time longer; tables are dropped least
  * recently used first when all together grow past a cap, and read again when they are needed. Those
  * of accounts that hold more than their share go first: a table is on the account that brought it.
+ *
+ * In: a file's descriptor, borrowed, and who pays. Out: the function at a byte of it, borrowed until its table
+ * is dropped. The symbolizer owns the cache, its processes use the objects.
  */
 #ifndef JBPF_NAMES_OBJECT_CACHE_H
 #define JBPF_NAMES_OBJECT_CACHE_H

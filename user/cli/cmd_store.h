@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store as the commands meet it: messages when it cannot be opened or is damaged. */
+/*
+ * The store as the commands meet it: messages when it cannot be opened or is damaged.
+ *
+ * In: a directory. Out: a store_source, which the caller owns, messages on stderr, and exit codes.
+ */
 #ifndef JBPF_CLI_CMD_STORE_H
 #define JBPF_CLI_CMD_STORE_H
 

@@ -4,6 +4,8 @@
  * with RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS for the directories, the last part O_NOFOLLOW |
  * O_NONBLOCK, then fstat: regular file, owner, size. All but container_file_stat() may ask the file's
  * server, which may not answer: see opener.h.
+ *
+ * In: the root of a container, borrowed, and a path in it. Out: a descriptor, which is the caller's.
  */
 #ifndef JBPF_FILES_CONTAINER_FILE_H
 #define JBPF_FILES_CONTAINER_FILE_H

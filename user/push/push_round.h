@@ -2,6 +2,9 @@
 /*
  * One round of jbpf push: all minutes of the store that are complete and that the server does not have, in
  * pieces of ten minutes, each confirmed before the cursor moves.
+ *
+ * In: a store, a cursor's file and a server. Out: rows or profiles at the server, and the cursor moved. The caller
+ * owns the round, and the round the server's state.
  */
 #ifndef JBPF_PUSH_PUSH_ROUND_H
 #define JBPF_PUSH_PUSH_ROUND_H

@@ -2,6 +2,8 @@
 /*
  * To whom jbpf push sends: what ClickHouse, receivers of OTLP and Pyroscope have in common. Rounds, cursor and back-off are
  * the same for all.
+ *
+ * In: sums of minutes (push_sum.h), borrowed. Out: that the server has them, or why not. The round owns the state.
  */
 #ifndef JBPF_PUSH_PUSH_SERVER_H
 #define JBPF_PUSH_PUSH_SERVER_H

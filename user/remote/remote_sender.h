@@ -4,6 +4,9 @@
  * token and tenant, and what their statuses mean. User's password and token come from the files that the URL
  * names, or from systemd's credentials ($CREDENTIALS_DIRECTORY), never from an argument; the tenant is sent
  * as X-Scope-OrgID, as Grafana's servers have it. Not for two threads at once.
+ *
+ * In: a URL and prepared bodies, borrowed for the call. Out: what the server answered, borrowed until the next
+ * one, or what went wrong. The caller owns the sender.
  */
 #ifndef JBPF_REMOTE_REMOTE_SENDER_H
 #define JBPF_REMOTE_REMOTE_SENDER_H

@@ -4,6 +4,8 @@
  * minute in one stream. They come hour by hour; what the server gives of an hour is counted against what it
  * says there is, and the samples of a window against those that its stacks have, so that nothing that a
  * limit of the server cuts off is missing silently.
+ *
+ * In: a URL and an event. Out: a store_source, which the caller owns and reads as that of a store.
  */
 #ifndef JBPF_SOURCE_CLICKHOUSE_SOURCE_H
 #define JBPF_SOURCE_CLICKHOUSE_SOURCE_H

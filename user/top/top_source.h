@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the windows of jbpf top come from: one small interface, two makers. */
+/*
+ * Where the windows of jbpf top come from: one small interface, two makers.
+ *
+ * In: a store's directory, or the host. Out: windows, added to the model that step() is given. `jbpf top` owns
+ * the source.
+ */
 #ifndef JBPF_TOP_SOURCE_H
 #define JBPF_TOP_SOURCE_H
 

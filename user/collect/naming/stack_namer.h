@@ -2,6 +2,9 @@
 /*
  * One counted sample -> one line of folded text: comm, user frames, kernel frames, root first, with
  * the markers of stack_text.h; and the counts of what could not be named.
+ *
+ * In: stacks of a batch, borrowed, and the symbols of their process. Out: lines and counts, in the target,
+ * whose parts are the caller's.
  */
 #ifndef JBPF_NAMING_STACK_NAMER_H
 #define JBPF_NAMING_STACK_NAMER_H

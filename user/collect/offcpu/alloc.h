@@ -4,6 +4,8 @@
  * first. A uprobe is a breakpoint in the memory of the process that is recorded, and of no other
  * (kernel/trace/trace_uprobe.c, uprobe_perf_filter()), so it is for recordings that ask for it; it goes when
  * its descriptor is closed, which is when the recorder ends, however it does.
+ *
+ * In: the first object, loaded, and a JVM's functions. Out: counts, in its maps. The probe owns it.
  */
 #ifndef JBPF_OFFCPU_ALLOC_H
 #define JBPF_OFFCPU_ALLOC_H

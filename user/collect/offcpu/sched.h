@@ -2,6 +2,8 @@
 /*
  * Exact waiting: the third object of BPF programs, which shares maps with the first. It hooks every
  * context switch of the host, so it is for recordings, not for always.
+ *
+ * In: the first object, loaded. Out: counts, in its maps. The probe owns it.
  */
 #ifndef JBPF_OFFCPU_SCHED_H
 #define JBPF_OFFCPU_SCHED_H
