@@ -309,7 +309,7 @@ static int parser_converse(struct parser *parser, struct parser_call *call)
 			err = parser_hand_over(parser, call);
 	}
 	parser_note_memory(parser, call);
-	cpu_ns = parser_process_cpu_ns(&parser->process);
+	cpu_ns = clock_process_ns(parser->process.pid);
 	/* One that has ended may have no clock any more. */
 	cpu_ns = cpu_ns > watch.cpu_begin_ns ? cpu_ns - watch.cpu_begin_ns : 0;
 	parser->stats.cpu_ns += cpu_ns;

@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "user/host/proc_stat.h"
@@ -50,13 +49,6 @@ void parser_process_init(struct parser_process *process, const struct child_star
 	};
 }
 
-/* ---- CPU time ---- */
-
-uint64_t parser_process_cpu_ns(const struct parser_process *process)
-{
-	return process->pid ? clock_ns(process->cpu_clock) : 0;
-}
-
 /* ---- memory ---- */
 
 /* VmHWM of proc(5), which counts pages of files that it has mapped, too. */
@@ -89,7 +81,7 @@ uint64_t parser_process_peak_bytes(const struct parser_process *process)
 
 struct parser_watch parser_watch_begin(const struct parser_process *process)
 {
-	uint64_t cpu_ns = parser_process_cpu_ns(process);
+	uint64_t cpu_ns = clock_process_ns(process->pid);
 
 	return (struct parser_watch){
 		.limits = &process->limits,
@@ -102,7 +94,7 @@ struct parser_watch parser_watch_begin(const struct parser_process *process)
 static bool watch_tick(const struct parser_process *process, struct parser_watch *watch)
 {
 	const struct parser_limits *limits = watch->limits;
-	uint64_t cpu_ns = parser_process_cpu_ns(process);
+	uint64_t cpu_ns = clock_process_ns(process->pid);
 	bool is_stalled = cpu_ns == watch->cpu_ns;
 	/* One that gets nothing from a busy host does not hang. */
 	bool is_ready = proc_stat_wants_cpu(process->pid);
@@ -194,13 +186,10 @@ static bool process_may_start(struct parser_process *process)
 
 static int process_wait_ready(struct parser_process *process)
 {
-	struct parser_watch watch;
+	struct parser_watch watch = parser_watch_begin(process);
 	struct parser_message message;
-	int err = clock_getcpuclockid(process->pid, &process->cpu_clock);
+	int err;
 
-	if (err)
-		return -err;
-	watch = parser_watch_begin(process);
 	watch.limits = &start_limits;
 	err = parser_process_receive(process, &watch, &message);
 	if (!err && message.kind != PARSER_MESSAGE_READY)

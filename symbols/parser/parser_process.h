@@ -40,7 +40,6 @@ struct parser_process {
 	struct parser_limits limits;
 	pid_t pid; /* 0 = not running */
 	int socket_fd;
-	clockid_t cpu_clock;
 	uint64_t begin_bytes; /* memory that it had when it was ready */
 	uint32_t sandbox;     /* features in force */
 	uint64_t start_cnt;
@@ -78,9 +77,6 @@ void parser_process_renew(struct parser_process *process);
 
 /* It is another process's: lets it go without ending it. The next start is as after a renewal. */
 void parser_process_forget(struct parser_process *process);
-
-/* CPU time it has used so far; 0 when it does not run. */
-uint64_t parser_process_cpu_ns(const struct parser_process *process);
 
 /* The most memory that it has taken since it was ready; 0 when that is not known. */
 uint64_t parser_process_peak_bytes(const struct parser_process *process);

@@ -4,6 +4,7 @@
 #define JBPF_UTIL_CLOCK_H
 
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 #define CLOCK_NS_PER_MS 1000000ull
@@ -32,6 +33,16 @@ static inline uint64_t clock_boot_ns(void)
 static inline uint64_t clock_monotonic_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/*
+ * CPU time of a process, also of one that has ended and was not reaped; 0 when there is none. The clock is
+ * that of clock_getcpuclockid(), which asks the kernel for it first (linux/posix-timers.h,
+ * MAKE_PROCESS_CPUCLOCK()).
+ */
+static inline uint64_t clock_process_ns(pid_t pid)
+{
+	return pid ? clock_ns((clockid_t)(~(unsigned int)pid << 3 | 2)) : 0;
 }
 
 #endif

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "user/files/opener_child.h"
@@ -69,7 +68,6 @@ struct namer_link {
 	struct launcher *launcher;
 	struct packet_stream stream;
 	pid_t pid; /* 0 = none */
-	clockid_t cpu_clock;
 	int broken;	/* why it is to be replaced; 0 = it is not */
 	bool may_go_on; /* its copy may take its place */
 	bool is_copy;	/* it is one */
@@ -164,8 +162,6 @@ static void use_namer(struct namer_link *link, int socket_fd)
 	link->stalled_ticks = 0;
 	link->cpu_ns = 0;
 	link->is_copy = false;
-	if (clock_getcpuclockid(link->pid, &link->cpu_clock))
-		link->cpu_clock = CLOCK_PROCESS_CPUTIME_ID;
 }
 
 static int start_namer(struct namer_link *link, uint64_t now_ns)
@@ -360,7 +356,7 @@ static bool hangs(struct namer_link *link)
 	int state;
 
 	sequence = work_note__read(link->context.note, &link->work, &is_busy);
-	cpu_ns = clock_ns(link->cpu_clock);
+	cpu_ns = clock_process_ns(link->pid);
 	if (!is_busy || sequence != link->sequence || cpu_ns != link->cpu_ns) {
 		link->sequence = sequence;
 		link->cpu_ns = cpu_ns;

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bpf/jbpf_offcpu.h"
@@ -438,17 +437,6 @@ static void take_waits(struct offcpu *offcpu, uint32_t window, uint64_t gone_ns,
 		pr_warn_limited("off-cpu: threads that wait: %s\n", errstr(err));
 }
 
-/* linux/posix-timers.h, MAKE_PROCESS_CPUCLOCK(): clock_getcpuclockid() asks the kernel, and may not. */
-static uint64_t cpu_ns_of(pid_t pid)
-{
-	clockid_t clock = (clockid_t)(~(unsigned int)pid << 3 | 2);
-	struct timespec used;
-
-	if (!pid || clock_gettime(clock, &used))
-		return 0;
-	return (uint64_t)used.tv_sec * CLOCK_NS_PER_S + (uint64_t)used.tv_nsec;
-}
-
 /* Another child has begun. */
 static uint64_t gain(uint64_t now, uint64_t before)
 {
@@ -458,7 +446,7 @@ static uint64_t gain(uint64_t now, uint64_t before)
 static void note_facts(struct offcpu *offcpu, uint64_t window_ns)
 {
 	const volatile struct jbpf_pass *pass = pass_of(offcpu);
-	uint64_t cpu_ns = cpu_ns_of(offcpu->child);
+	uint64_t cpu_ns = clock_process_ns(offcpu->child);
 	double share =
 		(double)gain(cpu_ns, offcpu->child_cpu_ns) / (double)(window_ns ? window_ns : 1);
 
