@@ -105,7 +105,7 @@ void parser__free(struct parser *parser)
 {
 	if (!parser)
 		return;
-	(void)parser_process_end(&parser->process);
+	(void)helper_end(&parser->process.helper, NULL);
 	account__put(parser->account);
 	free(parser);
 }
@@ -120,10 +120,11 @@ void parser__forget_process(struct parser *parser)
 void parser__stats(const struct parser *parser, struct parser_stats *out)
 {
 	*out = parser->stats;
-	out->pid = parser->process.pid;
+	out->pid = parser->process.helper.pid;
 	out->renewal_cnt = parser->process.renewal_cnt;
-	out->restart_cnt =
-		parser->process.start_cnt ? parser->process.start_cnt - 1 - out->renewal_cnt : 0;
+	out->restart_cnt = parser->process.helper.start_cnt ?
+				   parser->process.helper.start_cnt - 1 - out->renewal_cnt :
+				   0;
 	out->sandbox = parser->process.sandbox;
 }
 
@@ -194,7 +195,7 @@ static bool was_killed(int err, int status)
 static int parser_fail(struct parser *parser, const char *what, int err)
 {
 	bool is_final = err != -ETIMEDOUT || !parser->was_starved;
-	int status = parser_process_end(&parser->process);
+	int status = helper_end(&parser->process.helper, NULL);
 
 	is_final = is_final && !was_killed(err, status);
 	parser->has_served = false;
@@ -251,7 +252,7 @@ static int parser_hand_over(struct parser *parser, const struct parser_call *cal
 	answer.id = call->message.id;
 	answer.err = fd < 0 ? fd : 0;
 	answer.numbers[0] = size;
-	return parser_message_send(parser->process.socket_fd, &answer, &fd, fd >= 0);
+	return parser_message_send(parser->process.helper.socket_fd, &answer, &fd, fd >= 0);
 }
 
 /* ---- calls ---- */
@@ -263,14 +264,16 @@ static int parser_send(struct parser *parser, const struct parser_call *call)
 	int err = parser_process_start(&parser->process);
 
 	if (!err)
-		err = parser_message_send(parser->process.socket_fd, &call->message, fds, fd_cnt);
+		err = parser_message_send(parser->process.helper.socket_fd, &call->message, fds,
+					  fd_cnt);
 	if (err != -EPIPE && err != -ECONNRESET)
 		return err;
 	/* It has ended before, for reasons that are not this request's. */
-	(void)parser_process_end(&parser->process);
+	(void)helper_end(&parser->process.helper, NULL);
 	err = parser_process_start(&parser->process);
 	return err ? err :
-		     parser_message_send(parser->process.socket_fd, &call->message, fds, fd_cnt);
+		     parser_message_send(parser->process.helper.socket_fd, &call->message, fds,
+					 fd_cnt);
 }
 
 /* Before the process is ended, if it has to be. */
@@ -288,7 +291,8 @@ static void parser_note_memory(struct parser *parser, const struct parser_call *
 /* Until the answer is there, in call->message. 0, or an error for which the parser must be killed. */
 static int parser_converse(struct parser *parser, struct parser_call *call)
 {
-	struct parser_watch watch = parser_watch_begin(&parser->process);
+	struct helper_watch watch =
+		helper_watch_begin(&parser->process.helper, &parser->process.limits);
 	uint64_t id = call->message.id;
 	size_t wanted_cnt = 0;
 	uint64_t cpu_ns;
@@ -309,7 +313,7 @@ static int parser_converse(struct parser *parser, struct parser_call *call)
 			err = parser_hand_over(parser, call);
 	}
 	parser_note_memory(parser, call);
-	cpu_ns = clock_process_ns(parser->process.pid);
+	cpu_ns = clock_process_ns(parser->process.helper.pid);
 	/* One that has ended may have no clock any more. */
 	cpu_ns = cpu_ns > watch.cpu_begin_ns ? cpu_ns - watch.cpu_begin_ns : 0;
 	parser->stats.cpu_ns += cpu_ns;

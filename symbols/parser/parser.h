@@ -34,7 +34,7 @@
 #include <sys/types.h>
 
 #include "user/util/attributes.h"
-#include "user/sandbox/child_starter.h"
+#include "user/sandbox/helper.h"
 #include "symbols/elf/debug_file.h"
 #include "symbols/elf/elf_object.h"
 #include "symbols/elf/libjvm.h"

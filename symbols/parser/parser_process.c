@@ -4,12 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "user/host/proc_stat.h"
 #include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -19,18 +16,20 @@
 #define STATUS_MAX_BYTES 16384
 
 const struct parser_limits parser_limits_default = {
-	.tick_ms = 100,
-	.max_ticks = PARSER_REQUEST_MAX_NS / (100 * CLOCK_NS_PER_MS),
-	.max_all_ticks = PARSER_REQUEST_MAX_BUSY_NS / (100 * CLOCK_NS_PER_MS),
-	.max_stalled_ticks = 10,
-	.max_cpu_ns = PARSER_REQUEST_MAX_NS,
+	.request = {
+		.tick_ms = 100,
+		.max_ticks = PARSER_REQUEST_MAX_NS / (100 * CLOCK_NS_PER_MS),
+		.max_all_ticks = PARSER_REQUEST_MAX_BUSY_NS / (100 * CLOCK_NS_PER_MS),
+		.max_stalled_ticks = 10, /* the file's server does not answer */
+		.max_cpu_ns = PARSER_REQUEST_MAX_NS,
+	},
 	/* Whose input fails has a limit of its own (user/util/account.h); this one is for all. */
 	.start_burst = 64,
 	.start_interval_ns = CLOCK_NS_PER_S,
 };
 
 /* Of the start itself, on a host that may be very busy. */
-static const struct parser_limits start_limits = {
+static const struct helper_limits start_limits = {
 	.tick_ms = 100,
 	.max_ticks = 200,
 	.max_all_ticks = 200,
@@ -42,10 +41,10 @@ void parser_process_init(struct parser_process *process, const struct child_star
 			 const struct parser_limits *limits)
 {
 	*process = (struct parser_process){
-		.starter = *starter,
-		.limits = *limits,
-		.socket_fd = -1,
-		.tokens = limits->start_burst,
+		.helper = helper_of(starter),
+		.limits = limits->request,
+		.budget = { .burst = limits->start_burst,
+			    .interval_ns = limits->start_interval_ns },
 	};
 }
 
@@ -72,91 +71,38 @@ static uint64_t process_most_bytes(pid_t pid)
 
 uint64_t parser_process_peak_bytes(const struct parser_process *process)
 {
-	uint64_t most = process->pid ? process_most_bytes(process->pid) : 0;
+	uint64_t most = process->helper.pid ? process_most_bytes(process->helper.pid) : 0;
 
 	return most > process->begin_bytes ? most - process->begin_bytes : 0;
 }
 
 /* ---- watching ---- */
 
-struct parser_watch parser_watch_begin(const struct parser_process *process)
-{
-	uint64_t cpu_ns = clock_process_ns(process->pid);
-
-	return (struct parser_watch){
-		.limits = &process->limits,
-		.cpu_begin_ns = cpu_ns,
-		.cpu_ns = cpu_ns,
-	};
-}
-
-/* False: it has had enough time. */
-static bool watch_tick(const struct parser_process *process, struct parser_watch *watch)
-{
-	const struct parser_limits *limits = watch->limits;
-	uint64_t cpu_ns = clock_process_ns(process->pid);
-	bool is_stalled = cpu_ns == watch->cpu_ns;
-	/* One that gets nothing from a busy host does not hang. */
-	bool is_ready = proc_stat_wants_cpu(process->pid);
-
-	watch->all_ticks++;
-	watch->ticks += !is_ready;
-	watch->stalled_ticks = is_stalled && !is_ready ? watch->stalled_ticks + 1 : 0;
-	watch->cpu_ns = cpu_ns;
-	return watch->ticks < limits->max_ticks && watch->all_ticks < limits->max_all_ticks &&
-	       watch->stalled_ticks < limits->max_stalled_ticks &&
-	       cpu_ns - watch->cpu_begin_ns < limits->max_cpu_ns;
-}
-
-int parser_process_receive(const struct parser_process *process, struct parser_watch *watch,
+int parser_process_receive(const struct parser_process *process, struct helper_watch *watch,
 			   struct parser_message *message)
 {
-	for (;;) {
-		struct pollfd wait = { .fd = process->socket_fd, .events = POLLIN };
-		int ready = poll(&wait, 1, (int)watch->limits->tick_ms);
+	int err = helper_await(&process->helper, watch);
 
-		if (ready > 0)
-			return parser_message_receive(process->socket_fd, MSG_DONTWAIT, message,
-						      NULL, NULL);
-		if (ready < 0 && errno != EINTR)
-			return -errno;
-		if (ready == 0 && !watch_tick(process, watch))
-			return -ETIMEDOUT;
-	}
+	return err ? err :
+		     parser_message_receive(process->helper.socket_fd, MSG_DONTWAIT, message, NULL,
+					    NULL);
 }
 
 /* ---- ending ---- */
 
-int parser_process_end(struct parser_process *process)
-{
-	pid_t pid = process->pid;
-	int status;
-
-	if (!pid)
-		return -1;
-	/* One that sees its socket closed first ends by itself, with another status. */
-	status = process->starter.end(process->starter.ctx, pid);
-	close(process->socket_fd);
-	process->socket_fd = -1;
-	process->pid = 0;
-	return status;
-}
-
 void parser_process_renew(struct parser_process *process)
 {
-	if (!process->pid)
+	if (!process->helper.pid)
 		return;
-	(void)parser_process_end(process);
+	(void)helper_end(&process->helper, NULL);
 	process->next_is_free = true;
 }
 
 void parser_process_forget(struct parser_process *process)
 {
-	if (!process->pid)
+	if (!process->helper.pid)
 		return;
-	close(process->socket_fd);
-	process->socket_fd = -1;
-	process->pid = 0;
+	helper_forget(&process->helper);
 	process->next_is_free = true;
 }
 
@@ -164,39 +110,21 @@ void parser_process_forget(struct parser_process *process)
 
 static bool process_may_start(struct parser_process *process)
 {
-	const struct parser_limits *limits = &process->limits;
-	uint64_t now_ns = clock_boot_ns();
-
-	if (process->start_cnt == 0 || process->next_is_free)
-		return true;
-	if (process->tokens < limits->start_burst) {
-		uint64_t back = (now_ns - process->token_boot_ns) / limits->start_interval_ns;
-		uint64_t room = limits->start_burst - process->tokens;
-
-		process->tokens += (uint32_t)(back < room ? back : room);
-		process->token_boot_ns += back * limits->start_interval_ns;
-	}
-	if (process->tokens == limits->start_burst)
-		process->token_boot_ns = now_ns;
-	if (process->tokens == 0)
-		return false;
-	process->tokens--;
-	return true;
+	return process->helper.start_cnt == 0 || process->next_is_free ||
+	       start_budget_take(&process->budget, clock_boot_ns());
 }
 
 static int process_wait_ready(struct parser_process *process)
 {
-	struct parser_watch watch = parser_watch_begin(process);
+	struct helper_watch watch = helper_watch_begin(&process->helper, &start_limits);
 	struct parser_message message;
-	int err;
+	int err = parser_process_receive(process, &watch, &message);
 
-	watch.limits = &start_limits;
-	err = parser_process_receive(process, &watch, &message);
 	if (!err && message.kind != PARSER_MESSAGE_READY)
 		err = -EBADMSG;
 	if (!err)
 		process->sandbox = (uint32_t)message.numbers[0];
-	process->begin_bytes = process_most_bytes(process->pid);
+	process->begin_bytes = process_most_bytes(process->helper.pid);
 	return err;
 }
 
@@ -204,19 +132,18 @@ int parser_process_start(struct parser_process *process)
 {
 	int err;
 
-	if (process->pid)
+	if (process->helper.pid)
 		return 0;
 	if (!process_may_start(process))
 		return -EAGAIN;
-	err = process->starter.start(process->starter.ctx, &process->socket_fd, &process->pid);
+	err = helper_start(&process->helper);
 	if (err)
 		return err;
-	process->start_cnt++;
 	process->renewal_cnt += process->next_is_free;
 	process->next_is_free = false;
 	err = process_wait_ready(process);
 	if (err) {
-		int exit_err = child_process_err(parser_process_end(process));
+		int exit_err = child_process_err(helper_end(&process->helper, NULL));
 
 		/* Its exit status is the error of the step that failed. */
 		if (err == -EPIPE && exit_err)

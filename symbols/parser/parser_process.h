@@ -14,7 +14,7 @@
 #include "user/util/attributes.h"
 #include "symbols/parser/parser.h"
 #include "symbols/parser/parser_wire.h"
-#include "user/sandbox/child_starter.h"
+#include "user/sandbox/helper.h"
 
 /* Of one request by default, CPU time and otherwise. The largest honest file takes a quarter of it. */
 #define PARSER_REQUEST_MAX_NS (2000000000ull)
@@ -22,12 +22,7 @@
 #define PARSER_REQUEST_MAX_BUSY_NS (10000000000ull)
 
 struct parser_limits {
-	/* Of one request; time passes in ticks, so that a suspended host is no reason to kill. */
-	uint32_t tick_ms;
-	uint32_t max_ticks; /* in which it neither runs nor waits for a CPU */
-	uint32_t max_all_ticks;
-	uint32_t max_stalled_ticks; /* without using the CPU: the file's server does not answer */
-	uint64_t max_cpu_ns;
+	struct helper_limits request;
 	/* Of starts after the first: so many at once, then one in this time. */
 	uint32_t start_burst;
 	uint64_t start_interval_ns;
@@ -36,27 +31,13 @@ struct parser_limits {
 extern const struct parser_limits parser_limits_default;
 
 struct parser_process {
-	struct child_starter starter;
-	struct parser_limits limits;
-	pid_t pid; /* 0 = not running */
-	int socket_fd;
-	uint64_t begin_bytes; /* memory that it had when it was ready */
-	uint32_t sandbox;     /* features in force */
-	uint64_t start_cnt;
-	uint64_t renewal_cnt;	/* of these starts, those after parser_process_renew() */
-	bool next_is_free;	/* the next start is a renewal */
-	uint32_t tokens;	/* starts that are allowed at once */
-	uint64_t token_boot_ns; /* when the last one was given back */
-};
-
-/* Time that a request may use up. */
-struct parser_watch {
-	const struct parser_limits *limits;
-	uint64_t cpu_begin_ns;
-	uint64_t cpu_ns; /* at the last tick */
-	uint32_t ticks;
-	uint32_t all_ticks;
-	uint32_t stalled_ticks;
+	struct helper helper;
+	struct helper_limits limits; /* of a request */
+	uint64_t begin_bytes;	     /* memory that it had when it was ready */
+	uint32_t sandbox;	     /* features in force */
+	uint64_t renewal_cnt;	     /* of its starts, those after parser_process_renew() */
+	bool next_is_free;	     /* the next start is a renewal */
+	struct start_budget budget;
 };
 
 /* Starts nothing yet. */
@@ -69,9 +50,6 @@ void parser_process_init(struct parser_process *process, const struct child_star
  */
 __must_check int parser_process_start(struct parser_process *process);
 
-/* Kills and reaps it when it runs. The wait status, or -1 when that is not known. */
-int parser_process_end(struct parser_process *process);
-
 /* Ends it so that the next start is a fresh one, which is not counted among those after failures. */
 void parser_process_renew(struct parser_process *process);
 
@@ -81,10 +59,8 @@ void parser_process_forget(struct parser_process *process);
 /* The most memory that it has taken since it was ready; 0 when that is not known. */
 uint64_t parser_process_peak_bytes(const struct parser_process *process);
 
-struct parser_watch parser_watch_begin(const struct parser_process *process);
-
 /* Its next message. 0; -ETIMEDOUT: the watch has run out; -EPIPE: it has ended; -EBADMSG. */
 __must_check int parser_process_receive(const struct parser_process *process,
-					struct parser_watch *watch, struct parser_message *message);
+					struct helper_watch *watch, struct parser_message *message);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "user/sandbox/child_process.h"
-#include "user/sandbox/child_starter.h"
+#include "user/sandbox/helper.h"
 
 #define FORKING_END_WAIT_MS 200
 #define FORKING_PROGRAMS    16u

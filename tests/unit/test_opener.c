@@ -38,10 +38,8 @@
 
 /* One that does not answer is given up soon; one that has no CPU is not. */
 static const struct opener_limits short_limits = {
-	.tick_ms = 10,
-	.max_ticks = 5,
-	.max_ready_ticks = 2000,
-	.max_busy_ticks = 2000,
+	.start = { HELPER_LIMITS_NO_CPU, .tick_ms = 10, .max_ticks = 2000, .max_all_ticks = 4000 },
+	.work = { HELPER_LIMITS_NO_CPU, .tick_ms = 10, .max_ticks = 5, .max_all_ticks = 2005 },
 };
 
 /* ---- the process ---- */

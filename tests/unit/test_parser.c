@@ -346,9 +346,9 @@ static struct parser *parser_with(child_program_fn main)
 	struct parser *parser;
 
 	if (main == main_that_hangs || main == main_that_spins) {
-		limits.tick_ms = 10;
-		limits.max_stalled_ticks = 10;
-		limits.max_cpu_ns = 20 * CLOCK_NS_PER_MS;
+		limits.request.tick_ms = 10;
+		limits.request.max_stalled_ticks = 10;
+		limits.request.max_cpu_ns = 20 * CLOCK_NS_PER_MS;
 	}
 	limits.start_burst = 3;
 	limits.start_interval_ns = 3600 * CLOCK_NS_PER_S;
@@ -397,9 +397,9 @@ static void parser_that_waits_for_the_cpu_has_time(void **state)
 	struct parser *parser;
 
 	(void)state;
-	limits.tick_ms = 10;
-	limits.max_ticks = 4;
-	limits.max_all_ticks = 6000;
+	limits.request.tick_ms = 10;
+	limits.request.max_ticks = 4;
+	limits.request.max_all_ticks = 6000;
 	assert_int_equal(parser__open_with(forking(main_that_works_long), &limits, opener_here(),
 					   &parser),
 			 0);

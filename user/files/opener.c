@@ -27,7 +27,6 @@
 #include "user/util/clock.h"
 #include "user/util/fd_message.h"
 #include "user/util/log.h"
-#include "user/host/proc_stat.h"
 
 #define REST_NS	   (60 * CLOCK_NS_PER_S)
 #define MAX_PLACES 64u
@@ -35,10 +34,8 @@
 #define ERRNO_MAX  4095
 
 static const struct opener_limits default_limits = {
-	.tick_ms = 100,
-	.max_ticks = 10,
-	.max_ready_ticks = 50,
-	.max_busy_ticks = 50,
+	.start = { HELPER_LIMITS_NO_CPU, .tick_ms = 100, .max_ticks = 50, .max_all_ticks = 100 },
+	.work = { HELPER_LIMITS_NO_CPU, .tick_ms = 100, .max_ticks = 10, .max_all_ticks = 60 },
 };
 
 /* A place whose server did not answer in time. */
@@ -62,11 +59,8 @@ struct hanging {
 };
 
 struct opener {
-	struct child_starter starter;
+	struct helper helper;
 	struct opener_limits limits;
-	pid_t pid; /* 0 = none runs */
-	int socket_fd;
-	uint64_t start_cnt;
 	uint64_t last_id;
 	struct account *account; /* for whom files are opened; a user of it */
 	struct work work;	 /* a request that it has answered and not finished */
@@ -87,9 +81,8 @@ struct opener *opener__new_with(const struct child_starter *starter,
 
 	if (!opener)
 		return NULL;
-	opener->starter = *starter;
+	opener->helper = helper_of(starter);
 	opener->limits = *limits;
-	opener->socket_fd = -1;
 	return opener;
 }
 
@@ -109,8 +102,8 @@ void opener__charge(struct opener *opener, struct account *account)
 void opener__stats(const struct opener *opener, struct opener_stats *out)
 {
 	*out = (struct opener_stats){
-		.pid = opener->pid,
-		.start_cnt = opener->start_cnt,
+		.pid = opener->helper.pid,
+		.start_cnt = opener->helper.start_cnt,
 		.hanging_cnt = opener->hanging_cnt,
 	};
 }
@@ -124,22 +117,6 @@ static void work_clear(struct opener *opener)
 	opener->is_free = true;
 }
 
-/* False: it was killed, and hangs. */
-static bool process_end(struct opener *opener, int *socket_out)
-{
-	int socket_fd = opener->socket_fd;
-	pid_t pid = opener->pid;
-
-	opener->pid = 0;
-	opener->socket_fd = -1;
-	if (opener->starter.end(opener->starter.ctx, pid) >= 0) {
-		close(socket_fd);
-		return true;
-	}
-	*socket_out = socket_fd;
-	return false;
-}
-
 static void hanging_release(struct hanging *hanging)
 {
 	close(hanging->socket_fd);
@@ -150,20 +127,13 @@ static void hanging_release(struct hanging *hanging)
 /* Ends it where no account is to blame. */
 static void process_drop(struct opener *opener)
 {
-	int socket_fd;
-
-	if (opener->pid && !process_end(opener, &socket_fd))
-		close(socket_fd);
+	(void)helper_end(&opener->helper, NULL);
 	work_clear(opener);
 }
 
 void opener__forget_process(struct opener *opener)
 {
-	if (!opener->pid)
-		return;
-	close(opener->socket_fd);
-	opener->socket_fd = -1;
-	opener->pid = 0;
+	helper_forget(&opener->helper);
 	work_clear(opener);
 }
 
@@ -203,31 +173,16 @@ static void drop_ended(struct opener *opener)
 }
 
 /* Its next message; *fd_out is -1 without a descriptor. 0, -ETIMEDOUT, -EPIPE: it has ended, -EBADMSG. */
-static int process_receive(const struct opener *opener, uint32_t max_ticks,
+static int process_receive(const struct opener *opener, const struct helper_limits *limits,
 			   struct opener_reply *reply, int *fd_out)
 {
-	uint32_t ticks = 0, busy_ticks = 0;
+	struct helper_watch watch = helper_watch_begin(&opener->helper, limits);
 	size_t len, fd_cnt = 0;
-	int err;
+	int err = helper_await(&opener->helper, &watch);
 
-	while (ticks < max_ticks) {
-		struct pollfd wait = { .fd = opener->socket_fd, .events = POLLIN };
-		int ready = poll(&wait, 1, (int)opener->limits.tick_ms);
-
-		if (ready < 0 && errno != EINTR)
-			return -errno;
-		if (ready > 0)
-			break;
-		if (ready == 0 && busy_ticks < opener->limits.max_busy_ticks &&
-		    proc_stat_wants_cpu(opener->pid))
-			busy_ticks++;
-		else
-			ticks += ready == 0;
-	}
-	if (ticks >= max_ticks)
-		return -ETIMEDOUT;
-	err = fd_message_receive(opener->socket_fd, MSG_DONTWAIT, reply, sizeof(*reply), &len,
-				 fd_out, 1, &fd_cnt);
+	if (!err)
+		err = fd_message_receive(opener->helper.socket_fd, MSG_DONTWAIT, reply,
+					 sizeof(*reply), &len, fd_out, 1, &fd_cnt);
 	if (err)
 		return err;
 	if (!fd_cnt)
@@ -244,15 +199,14 @@ static int process_start(struct opener *opener)
 	struct opener_reply reply;
 	int fd = -1, err;
 
-	if (opener->pid)
+	if (opener->helper.pid)
 		return 0;
 	if (opener->hanging_cnt == OPENER_MAX_HANGING)
 		return -EBUSY;
-	err = opener->starter.start(opener->starter.ctx, &opener->socket_fd, &opener->pid);
+	err = helper_start(&opener->helper);
 	if (!err) {
-		opener->start_cnt++;
 		opener->is_free = true;
-		err = process_receive(opener, opener->limits.max_ready_ticks, &reply, &fd);
+		err = process_receive(opener, &opener->limits.start, &reply, &fd);
 		cleanup_fd_(&fd);
 		if (!err && reply.says != OPENER_IS_READY)
 			err = -EBADMSG;
@@ -325,7 +279,8 @@ static void give_up(struct opener *opener)
 
 	place_note(opener, &opener->work.place);
 	account__note_failure(hanging.account, now_ns);
-	if (!process_end(opener, &hanging.socket_fd)) {
+	(void)helper_end(&opener->helper, &hanging.socket_fd);
+	if (hanging.socket_fd >= 0) {
 		account__note_hanging(hanging.account);
 		opener->hanging[opener->hanging_cnt++] = hanging;
 		opener->work.account = NULL; /* hanging's now */
@@ -341,9 +296,9 @@ static void await_free(struct opener *opener)
 	struct opener_reply reply;
 	int fd = -1, err;
 
-	if (!opener->pid || opener->is_free)
+	if (!opener->helper.pid || opener->is_free)
 		return;
-	err = process_receive(opener, opener->limits.max_ticks, &reply, &fd);
+	err = process_receive(opener, &opener->limits.work, &reply, &fd);
 	cleanup_fd_(&fd);
 	if (!err && reply.says == OPENER_IS_FREE)
 		work_clear(opener);
@@ -362,10 +317,10 @@ static int converse(const struct opener *opener, const struct opener_request *re
 {
 	size_t len = offsetof(struct opener_request, path) + strlen(request->path) + 1;
 	int fd = -1;
-	int err = fd_message_send(opener->socket_fd, request, len, &at_fd, 1);
+	int err = fd_message_send(opener->helper.socket_fd, request, len, &at_fd, 1);
 
 	if (!err)
-		err = process_receive(opener, opener->limits.max_ticks, reply, &fd);
+		err = process_receive(opener, &opener->limits.work, reply, &fd);
 	if (err)
 		return err == -ECONNRESET ? -EPIPE : err;
 	if (reply->id == request->id && reply->says == OPENER_HAS_OPENED && reply->err <= 0 &&

@@ -28,7 +28,7 @@
 #include <sys/types.h>
 
 #include "user/util/attributes.h"
-#include "user/sandbox/child_starter.h"
+#include "user/sandbox/helper.h"
 #include "user/files/container_file.h"
 
 #define OPENER_HEAD_BYTES  256u

@@ -5,12 +5,9 @@
 
 #include "user/files/opener.h"
 
-/* Time passes in ticks, so that a suspended host or a frozen cgroup is no reason to give up. */
 struct opener_limits {
-	uint32_t tick_ms;
-	uint32_t max_ticks;	  /* of one request, and of the time until it is free again */
-	uint32_t max_ready_ticks; /* of the start */
-	uint32_t max_busy_ticks;  /* it could go on and gets no CPU: these are not counted above */
+	struct helper_limits start;
+	struct helper_limits work; /* of one request, and of the time until it is free again */
 };
 
 /* opener__new() with other limits. */

@@ -32,7 +32,7 @@
  *   trial       sampler    INHERITED  all                      lives for one attempt (daemon_sandbox.c)
  *
  * It then gives up the rights of its row in child_sandbox.h. `jbpf` without a daemon forks parser
- * and opener itself (child_starter.h).
+ * and opener itself (helper.h).
  *
  * The sampler has threads when it forks. child_process_start() and child_process_become() make
  * async-signal-safe calls only, except for `unmaps_shared`, which allocates memory. That, and the

@@ -3,8 +3,8 @@
  * See namer_link.h. namer_link__tick() is the heart: it compares the namer's work note
  * (work_note.h) and its CPU time with those of the last tick. When both stood still for too long,
  * or the socket has closed, end_namer() kills it, bans the process of the note and logs that;
- * start_next() wakes the copy or starts a new namer. A bucket of tokens limits the starts, but
- * for those after one that hung.
+ * start_next() wakes the copy or starts a new namer. A budget limits the starts, but for those
+ * after one that hung.
  */
 #include "user/collect/namer/namer_link.h"
 
@@ -23,6 +23,7 @@
 #include "user/collect/naming/ban_list.h"
 #include "user/collect/naming/jvm_ask.h"
 #include "user/sandbox/child_process.h"
+#include "user/sandbox/helper.h"
 #include "user/sandbox/launcher.h"
 #include "user/sandbox/role_sandbox.h"
 #include "user/collect/namer/hang_place.h"
@@ -67,7 +68,7 @@ struct namer_link {
 	struct namer_context context;
 	struct launcher *launcher;
 	struct packet_stream stream;
-	pid_t pid; /* 0 = none */
+	pid_t pid;	/* 0 = none */
 	int broken;	/* why it is to be replaced; 0 = it is not */
 	bool may_go_on; /* its copy may take its place */
 	bool is_copy;	/* it is one */
@@ -84,9 +85,7 @@ struct namer_link {
 	uint32_t stalled_ticks;
 	uint64_t next_tick_ns; /* CLOCK_BOOTTIME */
 	bool was_busy;
-	/* Starts that are allowed at once. */
-	uint32_t tokens;
-	uint64_t token_ns;
+	struct start_budget budget;
 	uint64_t start_cnt;
 	uint64_t ban_cnt;
 	bool is_orphan; /* the launcher has ended */
@@ -109,21 +108,6 @@ static int confine_launcher(void *ctx)
 	const struct namer_context *context = ctx;
 
 	return role_sandbox_launcher(context->attaches);
-}
-
-static bool may_start(struct namer_link *link, uint64_t now_ns)
-{
-	uint64_t back = (now_ns - link->token_ns) / START_REFILL_NS;
-
-	if (back) {
-		link->tokens = back < START_BURST - link->tokens ? link->tokens + (uint32_t)back :
-								   START_BURST;
-		link->token_ns = now_ns;
-	}
-	if (!link->tokens)
-		return false;
-	link->tokens--;
-	return true;
 }
 
 static int send_ban(struct namer_link *link, const struct ban *ban)
@@ -251,8 +235,8 @@ static int link_prepare(struct namer_link *link, const struct namer_link_options
 {
 	link->options = *options;
 	link->stream.fd = -1;
-	link->tokens = START_BURST;
-	link->token_ns = clock_boot_ns();
+	link->budget =
+		(struct start_budget){ .burst = START_BURST, .interval_ns = START_REFILL_NS };
 	link->context = (struct namer_context){
 		.note = work_note__new(),
 		.kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC),
@@ -596,7 +580,7 @@ static int start_next(struct namer_link *link, const char **how_out, uint64_t no
 
 	*how_out = "another one is started later";
 	/* After one that hung they come slowly enough: it took the time that tells. */
-	if (link->broken != -ETIME && !may_start(link, now_ns))
+	if (link->broken != -ETIME && !start_budget_take(&link->budget, now_ns))
 		return err;
 	*how_out = "its copy goes on, with all names that were known";
 	err = link->may_go_on ? wake_copy(link, now_ns) : -ENOENT;
