@@ -742,6 +742,10 @@ static void without_a_launcher_requests_fail_at_once(void **state)
 	assert_int_equal(launcher__start(launcher, LAUNCHER_NAMER, NULL, -1, &socket_fd, &pid),
 			 -EPIPE);
 	assert_int_equal(launcher__end(launcher, 1), -1);
+	/* Nobody is left to say anything. */
+	assert_int_equal(poll(&(struct pollfd){ .fd = launcher__log_fd(launcher) }, 1, 20000), 1);
+	launcher__relay(launcher);
+	assert_int_equal(launcher__log_fd(launcher), -1);
 	launcher__free(launcher);
 	launcher__free(NULL);
 }

@@ -189,7 +189,7 @@ static int process_receive(const struct opener *opener, const struct helper_limi
 		*fd_out = -1;
 	if (len == sizeof(*reply))
 		return 0;
-	cleanup_fd_(fd_out);
+	close_fd(fd_out);
 	return -EBADMSG;
 }
 

@@ -73,7 +73,7 @@ static void forget_answers(const struct launcher *launcher)
 static void reply_release(struct reply *reply)
 {
 	for (size_t i = 0; i < ANSWER_FDS; i++)
-		cleanup_fd_(&reply->fds[i]);
+		close_fd(&reply->fds[i]);
 }
 
 /* 0 and the answer; -errno, also one that the launcher answered. */
@@ -157,7 +157,7 @@ void launcher__relay(struct launcher *launcher)
 	while ((len = read(launcher->log_fd, text, sizeof(text))) > 0)
 		(void)fs_write_all(STDERR_FILENO, text, (size_t)len);
 	if (len == 0)
-		cleanup_fd_(&launcher->log_fd); /* all of them have ended */
+		close_fd(&launcher->log_fd); /* all of them have ended */
 }
 
 void launcher__free(struct launcher *launcher)
@@ -171,7 +171,7 @@ void launcher__free(struct launcher *launcher)
 		while (waitpid(launcher->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	launcher__relay(launcher);
-	cleanup_fd_(&launcher->log_fd);
+	close_fd(&launcher->log_fd);
 	free(launcher);
 }
 
