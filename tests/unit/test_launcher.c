@@ -102,12 +102,10 @@ static void ask_all(const struct launcher_child *child, struct report *report)
 		pid_t pid;
 
 		report->err[kind] = launcher__start(launcher, (enum launcher_kind)kind, numbers,
-						    kind == LAUNCHER_ATTACH ? child->socket_fd : -1,
 						    &socket_fd, &pid);
 		if (report->err[kind])
 			continue;
-		if (kind != LAUNCHER_ATTACH)
-			wait_for_end(socket_fd);
+		wait_for_end(socket_fd);
 		report->status = launcher__end(launcher, pid);
 	}
 }
@@ -118,8 +116,7 @@ static void start_many(const struct launcher_child *child, struct report *report
 	const uint64_t numbers[LAUNCHER_NUMBERS] = { TASK_STUBBORN };
 
 	for (int i = 0; i < HANGING_MAX; i++)
-		(void)launcher__start(launcher, LAUNCHER_PARSER, numbers, -1, NULL,
-				      &report->pids[i]);
+		(void)launcher__start(launcher, LAUNCHER_PARSER, numbers, NULL, &report->pids[i]);
 }
 
 static void ask_for_anothers(const struct launcher_child *child, struct report *report)
@@ -238,7 +235,7 @@ static pid_t namer_start(struct launcher *launcher, enum task task, uint64_t num
 	const uint64_t numbers[LAUNCHER_NUMBERS] = { task, number, [7] = 99 };
 	pid_t pid;
 
-	assert_int_equal(launcher__start(launcher, LAUNCHER_NAMER, numbers, -1, socket, &pid), 0);
+	assert_int_equal(launcher__start(launcher, LAUNCHER_NAMER, numbers, socket, &pid), 0);
 	return pid;
 }
 
@@ -311,10 +308,10 @@ static void the_sampler_may_start_a_namer_and_a_looker_and_nothing_else(void **s
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		assert_int_equal(launcher__start(launcher, others[i], NULL, 2, &socket_fd, &pid),
+		assert_int_equal(launcher__start(launcher, others[i], NULL, &socket_fd, &pid),
 				 -EPERM);
 	/* Here there is no such program. */
-	assert_int_equal(launcher__start(launcher, LAUNCHER_LOOKER, NULL, -1, &socket_fd, &pid),
+	assert_int_equal(launcher__start(launcher, LAUNCHER_LOOKER, NULL, &socket_fd, &pid),
 			 -ENOTSUP);
 	assert_int_equal(socket_fd, -1);
 	launcher__free(launcher);
@@ -347,7 +344,7 @@ static void an_answer_that_came_too_late_is_not_that_to_the_next_request(void **
 		answer_once(sockets[1], 222);
 	launcher = launcher__from_fd(sockets[0]);
 	assert_non_null(launcher);
-	assert_int_equal(launcher__start(launcher, LAUNCHER_PARSER, NULL, -1, NULL, &pid), 0);
+	assert_int_equal(launcher__start(launcher, LAUNCHER_PARSER, NULL, NULL, &pid), 0);
 	assert_int_equal(pid, 222);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
@@ -510,7 +507,7 @@ static int try_namer(struct launcher *launcher)
 {
 	const uint64_t numbers[LAUNCHER_NUMBERS] = { TASK_EXIT };
 
-	return launcher__start(launcher, LAUNCHER_NAMER, numbers, -1, NULL, NULL);
+	return launcher__start(launcher, LAUNCHER_NAMER, numbers, NULL, NULL);
 }
 
 static void nothing_is_started_while_too_many_hang(void **state)
@@ -644,7 +641,7 @@ static void one_descriptor_of_the_sampler_reaches_the_children(void **state)
 	close(ends[1]);
 	assert_int_equal(launcher__open(&options, &launcher), 0);
 	assert_true(kept >= 300); /* it may have another number only there */
-	assert_int_equal(launcher__start(launcher, LAUNCHER_NAMER, NULL, -1, &socket_fd, &pid), 0);
+	assert_int_equal(launcher__start(launcher, LAUNCHER_NAMER, NULL, &socket_fd, &pid), 0);
 	assert_int_equal(read(ends[0], &byte, 1), 1);
 	assert_int_equal(byte, 'k');
 	wait_for_end(socket_fd);
@@ -685,7 +682,7 @@ static void children_have_no_stream_of_the_callers_and_are_heard_all_the_same(vo
 	(void)state;
 	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
 	assert_int_equal(launcher__open(&options, &launcher), 0);
-	assert_int_equal(launcher__start(launcher, LAUNCHER_NAMER, NULL, -1, &socket_fd, NULL), 0);
+	assert_int_equal(launcher__start(launcher, LAUNCHER_NAMER, NULL, &socket_fd, NULL), 0);
 	assert_int_equal(recv(socket_fd, &byte, 1, 0), 1);
 	assert_int_equal(byte, 'y');
 	assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
@@ -739,8 +736,7 @@ static void without_a_launcher_requests_fail_at_once(void **state)
 
 	(void)state;
 	assert_int_equal(kill(launcher__pid(launcher), SIGKILL), 0);
-	assert_int_equal(launcher__start(launcher, LAUNCHER_NAMER, NULL, -1, &socket_fd, &pid),
-			 -EPIPE);
+	assert_int_equal(launcher__start(launcher, LAUNCHER_NAMER, NULL, &socket_fd, &pid), -EPIPE);
 	assert_int_equal(launcher__end(launcher, 1), -1);
 	/* Nobody is left to say anything. */
 	assert_int_equal(poll(&(struct pollfd){ .fd = launcher__log_fd(launcher) }, 1, 20000), 1);

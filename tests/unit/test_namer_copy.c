@@ -194,7 +194,7 @@ static pid_t start(int *socket_out)
 {
 	pid_t pid;
 
-	assert_int_equal(launcher__start(launcher, LAUNCHER_NAMER, NULL, -1, socket_out, &pid), 0);
+	assert_int_equal(launcher__start(launcher, LAUNCHER_NAMER, NULL, socket_out, &pid), 0);
 	return pid;
 }
 

@@ -19,7 +19,7 @@
  *                                                              with others; not dumpable
  *   opener      launcher   BLOCKED    socket (0)               ends first; no core, 16 files, writes no
  *                                                              byte; nothing shared; not dumpable
- *   asker       launcher   NO_PIPE    0-2, pipe for report     ends at its deadline (alarm)
+ *   asker       launcher   NO_PIPE    0-2, socket              ends at its deadline (alarm)
  *   looker      launcher   OF_PARENT  0-2, socket              ends first; lives for one question
  *   metrics     sampler    OF_PARENT  2, listening socket,     ends first; no core, files for its
  *                                     page                     connections; not dumpable

@@ -159,31 +159,43 @@ static int child_main(int none, const void *ctx)
 	return state->options->programs[birth->kind](&birth->child);
 }
 
-/* Both ends of the socket between the child and the process that asked for it. 0 or -errno. */
-static int make_sockets(enum launcher_kind kind, int handed_fd, int pair[2])
+/* What a child talks over: [0] is the other's end, [1] its own; -1 = none. */
+struct channels {
+	int to_asker[2];
+	int to_launcher[2]; /* of a namer, which asks itself */
+	uint32_t place;	    /* where the launcher listens to it; 0: nowhere */
+};
+
+static void channels_release(struct channels *channels)
 {
-	pair[0] = pair[1] = -1;
-	if (kind == LAUNCHER_ATTACH) {
-		pair[1] = handed_fd;
-		return handed_fd >= 0 ? 0 : -EBADF;
+	for (int i = 0; i < 2; i++) {
+		cleanup_fd_(&channels->to_asker[i]);
+		cleanup_fd_(&channels->to_launcher[i]);
 	}
-	return socketpair(AF_UNIX,
-			  (kind == LAUNCHER_NAMER ? SOCK_STREAM : SOCK_SEQPACKET) | SOCK_CLOEXEC, 0,
-			  pair) ?
-		       -errno :
-		       0;
 }
 
-/* A namer asks the launcher itself: a further socket, whose other end becomes an asker. */
-static int make_asker(enum launcher_kind kind, int pair[2])
+#define __cleanup_channels __attribute__((cleanup(channels_release)))
+#define NO_CHANNELS                                               \
+	{                                                         \
+		.to_asker = { -1, -1 }, .to_launcher = { -1, -1 } \
+	}
+
+/* Of NO_CHANNELS; what is left of them is released by the caller. */
+static int channels_open(const struct state *state, bool is_namer, struct channels *out)
 {
-	pair[0] = pair[1] = -1;
-	if (kind != LAUNCHER_NAMER)
-		return 0;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+	int place = is_namer ? free_asker(state) : 0;
+
+	out->place = (uint32_t)place;
+	if (place < 0)
+		return place;
+	if (socketpair(AF_UNIX, (is_namer ? SOCK_STREAM : SOCK_SEQPACKET) | SOCK_CLOEXEC, 0,
+		       out->to_asker))
 		return -errno;
 	/* A namer that does not read its answers must not keep the others waiting. */
-	return fcntl(pair[0], F_SETFL, O_NONBLOCK) ? -errno : 0;
+	if (is_namer && (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, out->to_launcher) ||
+			 fcntl(out->to_launcher[0], F_SETFL, O_NONBLOCK)))
+		return -errno;
+	return 0;
 }
 
 /* ---- askers, and copies of them ---- */
@@ -246,27 +258,21 @@ static void drop_asker(struct state *state, uint32_t asker)
 /* Its sockets, one to the sampler and one to the launcher. */
 static int serve_new_copy(struct state *state, uint32_t asker, struct reply *reply)
 {
-	int place, sockets[2], askers[2], err;
+	__cleanup_channels struct channels channels = NO_CHANNELS;
+	int err;
 
 	drop_copy(state, &state->next_copy);
-	place = free_asker(state);
-	err = asker == 0 ? -EPERM : place < 0 ? place : make_sockets(LAUNCHER_NAMER, -1, sockets);
+	err = asker == 0 ? -EPERM : channels_open(state, true, &channels);
 	if (err)
 		return err;
-	err = make_asker(LAUNCHER_NAMER, askers);
-	if (err) {
-		close(sockets[0]);
-		close(sockets[1]);
-		return err;
-	}
-	state->asker_fds[place] = askers[0];
+	state->asker_fds[channels.place] = take_fd(&channels.to_launcher[0]);
 	state->next_copy = (struct copy){
-		.socket_fd = sockets[0],
-		.place = (uint32_t)place,
+		.socket_fd = take_fd(&channels.to_asker[0]),
+		.place = channels.place,
 		.maker = asker,
 	};
-	reply->fds[0] = sockets[1];
-	reply->fds[1] = askers[1];
+	reply->fds[0] = take_fd(&channels.to_asker[1]);
+	reply->fds[1] = take_fd(&channels.to_launcher[1]);
 	return 0;
 }
 
@@ -326,28 +332,19 @@ static int serve_take(struct state *state, uint32_t asker, struct reply *reply)
 
 /* pid or -errno; *socket_out is the asker's end. */
 static pid_t child_fork(struct state *state, const struct request *request, uint32_t asker,
-			int handed_fd, int *socket_out)
+			int *socket_out)
 {
 	enum launcher_kind kind = (enum launcher_kind)request->kind;
 	struct birth birth = { .state = state, .kind = kind, .child.ctx = state->options->ctx };
+	__cleanup_channels struct channels channels = NO_CHANNELS;
 	struct child *slot = new_child(state);
-	int sockets[2], askers[2], place = 0, err;
+	int err = slot ? channels_open(state, kind == LAUNCHER_NAMER, &channels) : -EAGAIN;
 	pid_t pid;
 
-	err = !slot ? -EAGAIN : make_sockets(kind, handed_fd, sockets);
 	if (err)
 		return err;
-	*socket_out = sockets[0];
-	__cleanup_fd int child_fd = kind == LAUNCHER_ATTACH ? -1 : sockets[1];
-	err = make_asker(kind, askers);
-	if (!err && kind == LAUNCHER_NAMER)
-		place = free_asker(state);
-	__cleanup_fd int namer_fd = askers[1];
-	__cleanup_fd int asker_fd = askers[0];
-	if (err || place < 0)
-		return err ? err : place;
-	birth.child.socket_fd = kind == LAUNCHER_ATTACH ? handed_fd : child_fd;
-	birth.child.launcher_fd = namer_fd;
+	birth.child.socket_fd = channels.to_asker[1];
+	birth.child.launcher_fd = channels.to_launcher[1];
 	memcpy(birth.child.numbers, request->numbers, sizeof(birth.child.numbers));
 	err = child_process_start(child_main, &birth, NULL, &pid);
 	if (err)
@@ -355,16 +352,17 @@ static pid_t child_fork(struct state *state, const struct request *request, uint
 	*slot = (struct child){
 		.pid = pid,
 		.asker = asker,
-		.place = (uint32_t)place,
+		.place = channels.place,
 		.is_opener = kind == LAUNCHER_OPENER,
 	};
-	if (kind == LAUNCHER_NAMER)
-		state->asker_fds[place] = take_fd(&asker_fd);
+	if (channels.place)
+		state->asker_fds[channels.place] = take_fd(&channels.to_launcher[0]);
+	*socket_out = take_fd(&channels.to_asker[0]);
 	return pid;
 }
 
 static int serve_start(struct state *state, const struct request *request, uint32_t asker,
-		       int handed_fd, struct reply *reply)
+		       struct reply *reply)
 {
 	uint32_t kind = request->kind;
 	bool is_sampler = asker == 0;
@@ -382,7 +380,7 @@ static int serve_start(struct state *state, const struct request *request, uint3
 		drop_copy(state, &state->copy);
 		drop_copy(state, &state->next_copy);
 	}
-	pid = child_fork(state, request, asker, handed_fd, &reply->fds[0]);
+	pid = child_fork(state, request, asker, &reply->fds[0]);
 	if (pid < 0)
 		return pid;
 	reply->answer.pid = pid;
@@ -440,7 +438,7 @@ static int serve_end(struct state *state, pid_t pid, uint32_t asker, struct answ
 }
 
 static int serve_request(struct state *state, const struct request *request, uint32_t asker,
-			 int handed_fd, struct reply *reply)
+			 struct reply *reply)
 {
 	switch (request->kind) {
 	case REQUEST_END:
@@ -454,7 +452,7 @@ static int serve_request(struct state *state, const struct request *request, uin
 	case REQUEST_TAKE:
 		return serve_take(state, asker, reply);
 	default:
-		return serve_start(state, request, asker, handed_fd, reply);
+		return serve_start(state, request, asker, reply);
 	}
 }
 
@@ -462,13 +460,14 @@ static int serve_request(struct state *state, const struct request *request, uin
 static int send_answer(int asker_fd, const struct reply *reply, size_t fd_cnt)
 {
 	const struct timespec pause = { .tv_nsec = (long)CLOCK_NS_PER_MS };
-	int err = fd_message_send(asker_fd, &reply->answer, sizeof(reply->answer), reply->fds,
-				  fd_cnt);
+	int err = 0;
 
-	for (int i = 1; i < SEND_TRIES && err && err != -EPIPE && err != -EAGAIN; i++) {
-		(void)nanosleep(&pause, NULL);
+	for (int i = 0; i < SEND_TRIES; i++) {
 		err = fd_message_send(asker_fd, &reply->answer, sizeof(reply->answer), reply->fds,
 				      fd_cnt);
+		if (!err || err == -EPIPE || err == -EAGAIN)
+			break;
+		(void)nanosleep(&pause, NULL);
 	}
 	return err;
 }
@@ -478,17 +477,15 @@ static bool serve(struct state *state, uint32_t asker)
 {
 	struct reply reply = { .answer = { .status = -1 }, .fds = { -1, -1 } };
 	struct request request;
-	int handed = -1;
-	size_t len, fd_cnt = 0;
+	size_t len, fd_cnt;
 	int err = fd_message_receive(state->asker_fds[asker], MSG_DONTWAIT, &request,
-				     sizeof(request), &len, &handed, 1, &fd_cnt);
-	__cleanup_fd int handed_fd = fd_cnt ? handed : -1;
+				     sizeof(request), &len, NULL, 0, NULL);
 
 	if (err && err != -EPIPE && err != -EBADMSG)
 		return true; /* none is there, or the next turn gets it */
 	if (err || len != sizeof(request))
 		return false;
-	reply.answer.err = serve_request(state, &request, asker, handed_fd, &reply);
+	reply.answer.err = serve_request(state, &request, asker, &reply);
 	__cleanup_fd int first_fd = reply.fds[0];
 	__cleanup_fd int second_fd = reply.fds[1];
 	fd_cnt = reply.answer.err ? 0 : (size_t)(first_fd >= 0) + (second_fd >= 0);

@@ -32,7 +32,7 @@ enum launcher_kind {
 
 /* Arguments of a child. These descriptors are its own; it must close all others that it inherits. */
 struct launcher_child {
-	int socket_fd; /* to its asker; of LAUNCHER_ATTACH: the descriptor that the asker handed over */
+	int socket_fd;	 /* to its asker */
 	int launcher_fd; /* of LAUNCHER_NAMER: where it asks the launcher; else -1 */
 	uint64_t numbers[LAUNCHER_NUMBERS]; /* as given to launcher__start() */
 	void *ctx;			    /* of the options */
@@ -69,14 +69,12 @@ void launcher__relay(struct launcher *launcher);
 pid_t launcher__pid(const struct launcher *launcher);
 
 /*
- * Starts a child. `numbers`: LAUNCHER_NUMBERS of them, or NULL. `handed_fd`: for LAUNCHER_ATTACH
- * the pipe that the child writes its report to (stays the caller's), else -1. Outputs may be NULL:
- * *socket_out is to the child (SOCK_STREAM for a namer, else SOCK_SEQPACKET), the caller's. 0;
- * -EBUSY: too many children hang; -EPIPE: the launcher is gone; -errno of fork().
+ * Starts a child. `numbers`: LAUNCHER_NUMBERS of them, or NULL. Outputs may be NULL: *socket_out is
+ * to the child (SOCK_STREAM for a namer, else SOCK_SEQPACKET), the caller's. 0; -EBUSY: too many
+ * children hang; -EPIPE: the launcher is gone; -errno of fork().
  */
 __must_check int launcher__start(struct launcher *launcher, enum launcher_kind kind,
-				 const uint64_t *numbers, int handed_fd, int *socket_out,
-				 pid_t *pid_out);
+				 const uint64_t *numbers, int *socket_out, pid_t *pid_out);
 
 /* Kills a child that this handle started or took. Its wait status, or -1: it hangs, or is not known. */
 int launcher__end(struct launcher *launcher, pid_t pid);

@@ -77,14 +77,12 @@ static void reply_release(struct reply *reply)
 }
 
 /* 0 and the answer; -errno, also one that the launcher answered. */
-static int ask(const struct launcher *launcher, const struct request *request, int handed_fd,
-	       struct reply *reply)
+static int ask(const struct launcher *launcher, const struct request *request, struct reply *reply)
 {
 	int err;
 
 	forget_answers(launcher);
-	err = fd_message_send(launcher->socket_fd, request, sizeof(*request), &handed_fd,
-			      handed_fd >= 0);
+	err = fd_message_send(launcher->socket_fd, request, sizeof(*request), NULL, 0);
 	*reply = (struct reply){ .fds = { -1, -1 } };
 	if (!err)
 		err = await_reply(launcher, reply);
@@ -181,7 +179,7 @@ pid_t launcher__pid(const struct launcher *launcher)
 }
 
 int launcher__start(struct launcher *launcher, enum launcher_kind kind, const uint64_t *numbers,
-		    int handed_fd, int *socket_out, pid_t *pid_out)
+		    int *socket_out, pid_t *pid_out)
 {
 	struct request request = { .kind = kind };
 	struct reply reply;
@@ -189,7 +187,7 @@ int launcher__start(struct launcher *launcher, enum launcher_kind kind, const ui
 
 	if (numbers)
 		memcpy(request.numbers, numbers, sizeof(request.numbers));
-	err = ask(launcher, &request, handed_fd, &reply);
+	err = ask(launcher, &request, &reply);
 	if (!err && socket_out)
 		*socket_out = take_fd(&reply.fds[0]);
 	if (!err && pid_out)
@@ -202,7 +200,7 @@ int launcher__end(struct launcher *launcher, pid_t pid)
 {
 	const struct request request = { .kind = REQUEST_END, .pid = pid };
 	struct reply reply;
-	int err = ask(launcher, &request, -1, &reply);
+	int err = ask(launcher, &request, &reply);
 
 	reply_release(&reply);
 	return err ? -1 : reply.answer.status;
@@ -212,7 +210,7 @@ int launcher__state(struct launcher *launcher, pid_t pid)
 {
 	const struct request request = { .kind = REQUEST_STATE, .pid = pid };
 	struct reply reply;
-	int err = ask(launcher, &request, -1, &reply);
+	int err = ask(launcher, &request, &reply);
 
 	reply_release(&reply);
 	if (err)
@@ -224,7 +222,7 @@ int launcher__new_copy(struct launcher *launcher, int *socket_out, int *launcher
 {
 	const struct request request = { .kind = REQUEST_NEW_COPY };
 	struct reply reply;
-	int err = ask(launcher, &request, -1, &reply);
+	int err = ask(launcher, &request, &reply);
 	__cleanup_fd int socket_fd = reply.fds[0];
 	__cleanup_fd int launcher_fd = reply.fds[1];
 
@@ -241,7 +239,7 @@ int launcher__adopt_copy(struct launcher *launcher, pid_t pid)
 {
 	const struct request request = { .kind = REQUEST_ADOPT, .pid = pid };
 	struct reply reply;
-	int err = ask(launcher, &request, -1, &reply);
+	int err = ask(launcher, &request, &reply);
 
 	reply_release(&reply);
 	return err;
@@ -251,7 +249,7 @@ int launcher__take_copy(struct launcher *launcher, int *socket_out, pid_t *pid_o
 {
 	const struct request request = { .kind = REQUEST_TAKE };
 	struct reply reply;
-	int err = ask(launcher, &request, -1, &reply);
+	int err = ask(launcher, &request, &reply);
 
 	if (!err) {
 		*socket_out = take_fd(&reply.fds[0]);

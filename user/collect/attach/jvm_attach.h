@@ -60,7 +60,7 @@ struct jvm_attach_job {
 	enum jvm_attach_removes removes;
 };
 
-/* The child writes it, in one piece, to the descriptor that it was handed. */
+/* The child writes it, in one piece, to its socket. */
 struct jvm_attach_report {
 	int err; /* 0 or -errno */
 	struct jvm_attach_result result;

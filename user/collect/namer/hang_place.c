@@ -231,7 +231,7 @@ int hang_look_start(struct hang_look *look, struct launcher *launcher,
 		[LOOK_OVER] = question->over,
 		[LOOK_START_NS] = question->start_ns,
 	};
-	int err = launcher__start(launcher, LAUNCHER_LOOKER, numbers, -1, &look->fd, &look->pid);
+	int err = launcher__start(launcher, LAUNCHER_LOOKER, numbers, &look->fd, &look->pid);
 
 	if (err)
 		look->pid = 0;

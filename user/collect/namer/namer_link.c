@@ -157,8 +157,7 @@ static int start_namer(struct namer_link *link, uint64_t now_ns)
 		[NAMER_LOG_LEVEL] = log_level(),
 	};
 	int socket_fd;
-	int err = launcher__start(link->launcher, LAUNCHER_NAMER, numbers, -1, &socket_fd,
-				  &link->pid);
+	int err = launcher__start(link->launcher, LAUNCHER_NAMER, numbers, &socket_fd, &link->pid);
 
 	if (err) {
 		link->pid = 0;

@@ -3,7 +3,6 @@
 #include "user/collect/naming/jvm_ask.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,17 +33,10 @@ static int ask_launch(struct jvm_ask *ask, struct launcher *launcher,
 		[JOB_REMOVES] = job->removes,
 	};
 	uint64_t now_ns = clock_monotonic_ns();
-	int fds[2];
-	int err;
+	int err = launcher__start(launcher, LAUNCHER_ATTACH, numbers, &ask->socket_fd, &ask->child);
 
-	if (pipe2(fds, O_CLOEXEC))
-		return -errno;
-	__cleanup_fd int read_fd = fds[0];
-	__cleanup_fd int write_fd = fds[1];
-	err = launcher__start(launcher, LAUNCHER_ATTACH, numbers, write_fd, NULL, &ask->child);
 	if (err)
 		return err;
-	ask->report_fd = take_fd(&read_fd);
 	ask->begin_ns = now_ns;
 	ask->deadline_ns = now_ns + (job->timeout_ms + CHILD_GRACE_MS) * CLOCK_NS_PER_MS;
 	ask->launcher = launcher;
@@ -85,10 +77,10 @@ bool jvm_ask_start_removal(struct jvm_ask *ask, struct launcher *launcher, uint3
 /* 0 with a report; -EAGAIN; -ETIMEDOUT; -EPIPE: the child ended without one. */
 static int ask_read(const struct jvm_ask *ask, struct jvm_attach_report *report)
 {
-	struct pollfd wait = { .fd = ask->report_fd, .events = POLLIN };
+	struct pollfd wait = { .fd = ask->socket_fd, .events = POLLIN };
 
 	if (poll(&wait, 1, 0) > 0)
-		return read(ask->report_fd, report, sizeof(*report)) == sizeof(*report) ? 0 :
+		return read(ask->socket_fd, report, sizeof(*report)) == sizeof(*report) ? 0 :
 											  -EPIPE;
 	return clock_monotonic_ns() < ask->deadline_ns ? -EAGAIN : -ETIMEDOUT;
 }
@@ -114,7 +106,7 @@ void jvm_ask_release(struct jvm_ask *ask)
 	if (!ask->is_open)
 		return;
 	(void)launcher__end(ask->launcher, ask->child);
-	close(ask->report_fd);
+	close(ask->socket_fd);
 	ask->is_open = false;
 }
 

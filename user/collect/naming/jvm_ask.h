@@ -13,7 +13,7 @@ struct jvm_ask {
 	bool is_open;		   /* a child is at it: the fields below */
 	struct launcher *launcher; /* borrowed */
 	pid_t child;
-	int report_fd;
+	int socket_fd;
 	uint64_t begin_ns;    /* CLOCK_MONOTONIC */
 	uint64_t deadline_ns; /* the child is killed after it */
 };

@@ -187,12 +187,12 @@ static int open_processes(struct naming *naming, struct process_table **out)
 
 static int start_parser(void *ctx, int *socket_out, pid_t *pid_out)
 {
-	return launcher__start(ctx, LAUNCHER_PARSER, NULL, -1, socket_out, pid_out);
+	return launcher__start(ctx, LAUNCHER_PARSER, NULL, socket_out, pid_out);
 }
 
 static int start_opener(void *ctx, int *socket_out, pid_t *pid_out)
 {
-	return launcher__start(ctx, LAUNCHER_OPENER, NULL, -1, socket_out, pid_out);
+	return launcher__start(ctx, LAUNCHER_OPENER, NULL, socket_out, pid_out);
 }
 
 static int end_child(void *ctx, pid_t pid)
