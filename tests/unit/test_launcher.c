@@ -27,7 +27,7 @@
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
-#define HANGING_MAX 64
+#define HANGING_MAX ((int)LAUNCHER_MAX_HANGING)
 
 /* What a child says of itself, and what it is told to do; [0] of its numbers. */
 enum task {

@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See launcher.h; launcher_handle.c is the side of those that ask. The launcher's sockets: one of the sampler, one of each namer that lives. A
- * request is a message, answered by one. Children that end are reaped on SIGCHLD. A child that was
- * killed and does not end hangs in the kernel, on a file server or a page fault; such children are
- * counted, and when there are too many none is started until one of them has ended.
+ * See launcher.h; launcher_handle.c is the side of those that ask. The launcher's sockets: one of the
+ * sampler, one of each namer that lives. A request is a message, answered by one. The life of a child:
+ *
+ *           started, adopted          END; its asker is gone
+ *     FREE -----------------> RUNS -------------------------> KILLED
+ *      ^                        |                               |
+ *      |                        +---- reaped, on SIGCHLD -------+
+ *      |                        v
+ *      +--------------------- ENDED
+ *        END tells its status; nobody will ask for it; no other place is free
+ *
+ * One that stays KILLED hangs in the kernel, on a file server or a page fault. Such children are counted,
+ * and when there are too many none is started until one of them has ended.
+ *
+ * The copy that a namer makes of itself (namer_copy.h):
+ *
+ *           NEW_COPY               ADOPT             TAKE
+ *     none ----------> being made ---------> asleep ---------> a namer as any other
+ *                          |                    |
+ *                          | its maker asks     | another one is adopted, a new namer is started,
+ *                          | again, is gone, or | or it does not keep its end of a socket
+ *                          v names no copy      v
+ *                        none                 none, and it is killed
  */
 #include "user/sandbox/launcher.h"
 
@@ -30,26 +49,31 @@
 #define LAUNCHER_NAME "jbpfd-launcher" /* at most 15 bytes */
 #define MAX_ASKERS    12u /* the sampler, namers that work or are about to end, and their copies */
 #define MAX_CHILDREN  256u
-#define MAX_HANGING   64u
 #define MAX_HANGING_OPENERS \
 	32u /* files that make them hang do not keep namer and parser from starting */
 #define END_WAIT_MS 100
+#define NOBODY	    UINT32_MAX
 #define SEND_TRIES  100 /* the kernel may be short of memory for a moment */
 
 /* ---- in the launcher ---- */
 
-struct child {
-	pid_t pid;
-	int status;
-	uint32_t asker; /* index of the process that started it */
-	uint32_t place; /* where it asks itself; 0: it does not */
-	bool has_ended; /* `status` is its wait status */
-	bool is_killed;
-	bool is_opener;
-	bool is_forgotten; /* nobody will ask for its status */
+enum child_state {
+	CHILD_FREE = 0,
+	CHILD_RUNS,
+	CHILD_KILLED,
+	CHILD_ENDED,
 };
 
-/* A copy that a namer made of itself, asleep. */
+struct child {
+	enum child_state state;
+	pid_t pid;
+	int status;	/* of wait(), once it has ENDED */
+	uint32_t asker; /* index of the process that started it, or NOBODY */
+	uint32_t place; /* where it asks itself; 0: it does not */
+	bool is_opener;
+};
+
+/* A copy that a namer makes of itself. */
 struct copy {
 	int socket_fd; /* the end that the sampler gets when it takes the copy; -1 = there is none */
 	uint32_t place; /* where it asks */
@@ -64,27 +88,61 @@ struct state {
 	int signal_fd;
 	int asker_fds[MAX_ASKERS]; /* [0]: the sampler; -1 = free */
 	struct child children[MAX_CHILDREN];
-	size_t child_cnt;
-	struct copy copy;      /* that can be taken */
-	struct copy next_copy; /* that is being made: it has no pid yet */
+	struct copy asleep;
+	struct copy being_made; /* it has no pid yet */
 };
+
+/* ---- children ---- */
+
+static bool is_alive(const struct child *child)
+{
+	return child->state == CHILD_RUNS || child->state == CHILD_KILLED;
+}
+
+static void note_reaped(struct child *child, int status)
+{
+	child->status = status;
+	child->state = child->asker == NOBODY ? CHILD_FREE : CHILD_ENDED;
+}
+
+/* Nobody will ask for it any more. */
+static void drop_child(struct child *child)
+{
+	child->asker = NOBODY;
+	if (is_alive(child))
+		(void)kill(child->pid, SIGKILL);
+	child->state = is_alive(child) ? CHILD_KILLED : CHILD_FREE;
+}
+
+static struct child *find_alive(struct state *state, pid_t pid)
+{
+	for (size_t i = 0; i < MAX_CHILDREN; i++)
+		if (state->children[i].pid == pid && is_alive(&state->children[i]))
+			return &state->children[i];
+	return NULL;
+}
+
+static struct child *child_of(struct state *state, pid_t pid, uint32_t asker)
+{
+	for (size_t i = 0; i < MAX_CHILDREN; i++) {
+		struct child *child = &state->children[i];
+
+		if (child->state != CHILD_FREE && child->pid == pid && child->asker == asker)
+			return child;
+	}
+	return NULL;
+}
 
 static void reap(struct state *state)
 {
+	struct child *child;
 	int status;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		for (size_t i = 0; i < state->child_cnt; i++) {
-			struct child *child = &state->children[i];
-
-			if (child->pid != pid || child->has_ended)
-				continue;
-			child->has_ended = true;
-			child->status = status;
-			if (child->is_forgotten)
-				child->pid = 0;
-		}
+		child = find_alive(state, pid);
+		if (child)
+			note_reaped(child, status);
 	}
 }
 
@@ -93,37 +151,26 @@ static struct child *new_child(struct state *state)
 {
 	struct child *unasked = NULL;
 
-	for (size_t i = 0; i < state->child_cnt; i++) {
+	for (size_t i = 0; i < MAX_CHILDREN; i++) {
 		struct child *child = &state->children[i];
 
-		if (child->has_ended && !child->pid)
+		if (child->state == CHILD_FREE)
 			return child;
-		if (child->has_ended && !unasked)
+		if (child->state == CHILD_ENDED && !unasked)
 			unasked = child;
 	}
-	if (state->child_cnt == MAX_CHILDREN)
-		return unasked;
-	state->children[state->child_cnt].has_ended = true; /* until it is filled */
-	return &state->children[state->child_cnt++];
+	return unasked;
 }
 
-/* Of openers, or of all others. */
-static size_t count_hanging(const struct state *state, bool is_opener)
+/* Openers and all others are counted apart: neither keeps the other from being started. */
+static bool too_many_hang(const struct state *state, bool is_opener)
 {
 	size_t cnt = 0;
 
-	for (size_t i = 0; i < state->child_cnt; i++) {
-		const struct child *child = &state->children[i];
-
-		cnt += child->is_killed && !child->has_ended && child->is_opener == is_opener;
-	}
-	return cnt;
-}
-
-/* Neither keeps the other from being started. */
-static bool too_many_hang(const struct state *state, bool is_opener)
-{
-	return count_hanging(state, is_opener) >= (is_opener ? MAX_HANGING_OPENERS : MAX_HANGING);
+	for (size_t i = 0; i < MAX_CHILDREN; i++)
+		cnt += state->children[i].state == CHILD_KILLED &&
+		       state->children[i].is_opener == is_opener;
+	return cnt >= (is_opener ? MAX_HANGING_OPENERS : LAUNCHER_MAX_HANGING);
 }
 
 static int free_asker(const struct state *state)
@@ -200,59 +247,40 @@ static int channels_open(const struct state *state, bool is_namer, struct channe
 
 /* ---- askers, and copies of them ---- */
 
-static struct child *find_child(struct state *state, pid_t pid)
-{
-	for (size_t i = 0; i < state->child_cnt; i++)
-		if (state->children[i].pid == pid && !state->children[i].has_ended)
-			return &state->children[i];
-	return NULL;
-}
-
 /* The place is free from now on: whoever had it has none, even if it lives. */
 static void close_asker(struct state *state, uint32_t asker)
 {
-	for (size_t i = 0; i < state->child_cnt; i++)
+	for (size_t i = 0; i < MAX_CHILDREN; i++)
 		if (state->children[i].place == asker)
 			state->children[i].place = 0;
-	if (state->asker_fds[asker] >= 0)
-		close(state->asker_fds[asker]);
-	state->asker_fds[asker] = -1;
+	close_fd(&state->asker_fds[asker]);
 }
 
 /* A copy that sleeps ends when its socket is closed; one that does not is killed. */
 static void drop_copy(struct state *state, struct copy *copy)
 {
-	struct child *child = copy->pid ? find_child(state, copy->pid) : NULL;
+	struct child *child = copy->pid ? find_alive(state, copy->pid) : NULL;
 
 	if (copy->socket_fd < 0)
 		return;
 	close(copy->socket_fd);
 	close_asker(state, copy->place);
 	*copy = no_copy;
-	if (!child)
-		return;
-	(void)kill(child->pid, SIGKILL);
-	child->is_killed = true;
-	child->is_forgotten = true;
+	if (child)
+		drop_child(child);
 }
 
 /* Children of a namer that is gone are of no use any more, except for the copy that it has made. */
 static void drop_asker(struct state *state, uint32_t asker)
 {
-	struct copy *const copies[] = { &state->copy, &state->next_copy };
-
 	close_asker(state, asker);
-	for (size_t i = 0; i < state->child_cnt; i++) {
-		struct child *child = &state->children[i];
-
-		if (child->asker != asker || child->has_ended)
-			continue;
-		(void)kill(child->pid, SIGKILL);
-		child->is_killed = true;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(copies); i++)
-		if (copies[i]->place == asker || (!copies[i]->pid && copies[i]->maker == asker))
-			drop_copy(state, copies[i]);
+	for (size_t i = 0; i < MAX_CHILDREN; i++)
+		if (state->children[i].state != CHILD_FREE && state->children[i].asker == asker)
+			drop_child(&state->children[i]);
+	if (state->asleep.place == asker)
+		drop_copy(state, &state->asleep);
+	if (state->being_made.place == asker || state->being_made.maker == asker)
+		drop_copy(state, &state->being_made);
 }
 
 /* Its sockets, one to the sampler and one to the launcher. */
@@ -261,12 +289,12 @@ static int serve_new_copy(struct state *state, uint32_t asker, struct reply *rep
 	__cleanup_channels struct channels channels = NO_CHANNELS;
 	int err;
 
-	drop_copy(state, &state->next_copy);
+	drop_copy(state, &state->being_made);
 	err = asker == 0 ? -EPERM : channels_open(state, true, &channels);
 	if (err)
 		return err;
 	state->asker_fds[channels.place] = take_fd(&channels.to_launcher[0]);
-	state->next_copy = (struct copy){
+	state->being_made = (struct copy){
 		.socket_fd = take_fd(&channels.to_asker[0]),
 		.place = channels.place,
 		.maker = asker,
@@ -285,20 +313,20 @@ static int adopt(struct state *state, pid_t pid, uint32_t asker)
 	siginfo_t info;
 	struct child *slot;
 
-	if (state->next_copy.socket_fd < 0 || state->next_copy.maker != asker)
+	if (state->being_made.socket_fd < 0 || state->being_made.maker != asker)
 		return -EPERM;
-	if (find_child(state, pid))
+	if (find_alive(state, pid))
 		return -EEXIST;
 	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT))
 		return -errno;
 	slot = new_child(state);
 	if (!slot)
 		return -EAGAIN;
-	*slot = (struct child){ .pid = pid, .place = state->next_copy.place };
-	drop_copy(state, &state->copy);
-	state->copy = state->next_copy;
-	state->copy.pid = pid;
-	state->next_copy = no_copy;
+	*slot = (struct child){ .state = CHILD_RUNS, .pid = pid, .place = state->being_made.place };
+	drop_copy(state, &state->asleep);
+	state->asleep = state->being_made;
+	state->asleep.pid = pid;
+	state->being_made = no_copy;
 	return 0;
 }
 
@@ -306,8 +334,8 @@ static int serve_adopt(struct state *state, pid_t pid, uint32_t asker)
 {
 	int err = adopt(state, pid, asker);
 
-	if (err && state->next_copy.maker == asker)
-		drop_copy(state, &state->next_copy);
+	if (err && state->being_made.maker == asker)
+		drop_copy(state, &state->being_made);
 	return err;
 }
 
@@ -316,15 +344,15 @@ static int serve_take(struct state *state, uint32_t asker, struct reply *reply)
 {
 	if (asker != 0)
 		return -EPERM;
-	if (state->copy.socket_fd < 0)
+	if (state->asleep.socket_fd < 0)
 		return -ENOENT;
-	if (!find_child(state, state->copy.pid)) {
-		drop_copy(state, &state->copy);
+	if (!find_alive(state, state->asleep.pid)) {
+		drop_copy(state, &state->asleep);
 		return -ENOENT;
 	}
-	reply->answer.pid = state->copy.pid;
-	reply->fds[0] = state->copy.socket_fd;
-	state->copy = no_copy;
+	reply->answer.pid = state->asleep.pid;
+	reply->fds[0] = state->asleep.socket_fd;
+	state->asleep = no_copy;
 	return 0;
 }
 
@@ -350,6 +378,7 @@ static pid_t child_fork(struct state *state, const struct request *request, uint
 	if (err)
 		return err;
 	*slot = (struct child){
+		.state = CHILD_RUNS,
 		.pid = pid,
 		.asker = asker,
 		.place = channels.place,
@@ -377,22 +406,14 @@ static int serve_start(struct state *state, const struct request *request, uint3
 		return -EBUSY;
 	/* A copy of an earlier namer is not wanted any more. */
 	if (kind == LAUNCHER_NAMER) {
-		drop_copy(state, &state->copy);
-		drop_copy(state, &state->next_copy);
+		drop_copy(state, &state->asleep);
+		drop_copy(state, &state->being_made);
 	}
 	pid = child_fork(state, request, asker, &reply->fds[0]);
 	if (pid < 0)
 		return pid;
 	reply->answer.pid = pid;
 	return 0;
-}
-
-static struct child *child_of(struct state *state, pid_t pid, uint32_t asker)
-{
-	for (size_t i = 0; i < state->child_cnt; i++)
-		if (state->children[i].pid == pid && state->children[i].asker == asker)
-			return &state->children[i];
-	return NULL;
 }
 
 /* Of one that has not ended, whose number is its own. */
@@ -402,7 +423,7 @@ static int serve_state(struct state *state, pid_t pid, uint32_t asker, struct an
 	struct proc_stat stat;
 	int err;
 
-	if (!child || child->has_ended)
+	if (!child || !is_alive(child))
 		return -ESRCH;
 	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	err = proc_fd < 0 ? -errno : proc_stat_read(proc_fd, (uint32_t)pid, &stat);
@@ -420,20 +441,22 @@ static int serve_end(struct state *state, pid_t pid, uint32_t asker, struct answ
 
 	if (!child)
 		return -ESRCH;
-	/* The pid of one that has ended and was reaped may be another's by now. */
-	if (!child->has_ended) {
-		child->is_killed = true;
-		child->status = child_process_end(pid, END_WAIT_MS);
-		child->has_ended = child->status >= 0;
+	/* The pid of one that was reaped may be another's by now. */
+	if (is_alive(child)) {
+		int status = child_process_end(pid, END_WAIT_MS);
+
+		child->state = CHILD_KILLED;
+		if (status >= 0)
+			note_reaped(child, status);
 	}
-	if (!child->has_ended) {
+	if (is_alive(child)) {
 		/* It asks nothing any more, and may hang for ever: its place is another's. */
 		if (child->place)
 			drop_asker(state, child->place);
 		return -EBUSY;
 	}
 	answer->status = child->status;
-	child->pid = 0;
+	child->state = CHILD_FREE;
 	return 0;
 }
 
@@ -577,7 +600,7 @@ int launcher_main(int socket_fd, const void *ctx)
 	if (err)
 		return err;
 	state.options = options;
-	state.copy = state.next_copy = no_copy;
+	state.asleep = state.being_made = no_copy;
 	for (size_t i = 1; i < MAX_ASKERS; i++)
 		state.asker_fds[i] = -1;
 	state.asker_fds[0] = socket_fd;

@@ -69,12 +69,14 @@ static void forget_answers(const struct launcher *launcher)
 			close(fds[i]);
 }
 
-/* Closes the descriptors that the caller did not take. */
+/* Closes the descriptors that nobody took. */
 static void reply_release(struct reply *reply)
 {
 	for (size_t i = 0; i < ANSWER_FDS; i++)
-		close_fd(&reply->fds[i]);
+		cleanup_fd_(&reply->fds[i]);
 }
+
+#define __cleanup_reply __attribute__((cleanup(reply_release)))
 
 /* 0 and the answer; -errno, also one that the launcher answered. */
 static int ask(const struct launcher *launcher, const struct request *request, struct reply *reply)
@@ -182,7 +184,7 @@ int launcher__start(struct launcher *launcher, enum launcher_kind kind, const ui
 		    int *socket_out, pid_t *pid_out)
 {
 	struct request request = { .kind = kind };
-	struct reply reply;
+	__cleanup_reply struct reply reply;
 	int err;
 
 	if (numbers)
@@ -192,27 +194,24 @@ int launcher__start(struct launcher *launcher, enum launcher_kind kind, const ui
 		*socket_out = take_fd(&reply.fds[0]);
 	if (!err && pid_out)
 		*pid_out = reply.answer.pid;
-	reply_release(&reply);
 	return err;
 }
 
 int launcher__end(struct launcher *launcher, pid_t pid)
 {
 	const struct request request = { .kind = REQUEST_END, .pid = pid };
-	struct reply reply;
+	__cleanup_reply struct reply reply;
 	int err = ask(launcher, &request, &reply);
 
-	reply_release(&reply);
 	return err ? -1 : reply.answer.status;
 }
 
 int launcher__state(struct launcher *launcher, pid_t pid)
 {
 	const struct request request = { .kind = REQUEST_STATE, .pid = pid };
-	struct reply reply;
+	__cleanup_reply struct reply reply;
 	int err = ask(launcher, &request, &reply);
 
-	reply_release(&reply);
 	if (err)
 		return err == -ESRCH ? 0 : err;
 	return reply.answer.state;
@@ -221,41 +220,36 @@ int launcher__state(struct launcher *launcher, pid_t pid)
 int launcher__new_copy(struct launcher *launcher, int *socket_out, int *launcher_fd_out)
 {
 	const struct request request = { .kind = REQUEST_NEW_COPY };
-	struct reply reply;
+	__cleanup_reply struct reply reply;
 	int err = ask(launcher, &request, &reply);
-	__cleanup_fd int socket_fd = reply.fds[0];
-	__cleanup_fd int launcher_fd = reply.fds[1];
 
-	if (!err && (socket_fd < 0 || launcher_fd < 0))
+	if (!err && (reply.fds[0] < 0 || reply.fds[1] < 0))
 		err = -EBADMSG;
 	if (err)
 		return err;
-	*socket_out = take_fd(&socket_fd);
-	*launcher_fd_out = take_fd(&launcher_fd);
+	*socket_out = take_fd(&reply.fds[0]);
+	*launcher_fd_out = take_fd(&reply.fds[1]);
 	return 0;
 }
 
 int launcher__adopt_copy(struct launcher *launcher, pid_t pid)
 {
 	const struct request request = { .kind = REQUEST_ADOPT, .pid = pid };
-	struct reply reply;
-	int err = ask(launcher, &request, &reply);
+	__cleanup_reply struct reply reply;
 
-	reply_release(&reply);
-	return err;
+	return ask(launcher, &request, &reply);
 }
 
 int launcher__take_copy(struct launcher *launcher, int *socket_out, pid_t *pid_out)
 {
 	const struct request request = { .kind = REQUEST_TAKE };
-	struct reply reply;
+	__cleanup_reply struct reply reply;
 	int err = ask(launcher, &request, &reply);
 
 	if (!err) {
 		*socket_out = take_fd(&reply.fds[0]);
 		*pid_out = reply.answer.pid;
 	}
-	reply_release(&reply);
 	return err;
 }
 

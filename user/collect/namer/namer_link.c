@@ -46,7 +46,6 @@
 #define TOLD_HUNG	 2u /* by name; the others are counted */
 #define STRIKE_NS	 (600 * CLOCK_NS_PER_S)
 #define LOOK_TICK_NS	 (50 * CLOCK_NS_PER_MS)
-#define HUNG_MAX	 64u		       /* as the launcher allows */
 #define HUNG_LOOK_NS	 (10 * CLOCK_NS_PER_S) /* between looks at one of them */
 #define STREAM_MAX_BYTES (64u << 20)	       /* one stream's text and lines, with room */
 
@@ -74,7 +73,7 @@ struct namer_link {
 	bool is_copy;	/* it is one */
 	struct ban_list bans;
 	struct ban_list strikes; /* over whom a namer ended; each until it is forgotten */
-	struct hung hung[HUNG_MAX];
+	struct hung hung[LAUNCHER_MAX_HANGING];
 	uint64_t next_hung_ns; /* CLOCK_BOOTTIME: when they are looked at */
 	struct hang_look look; /* at what one of them waits for: */
 	pid_t looked_at;
@@ -465,9 +464,9 @@ static void remember_hung(struct namer_link *link, pid_t pid, const struct fall 
 {
 	size_t i = 0;
 
-	while (i < HUNG_MAX && link->hung[i].pid)
+	while (i < LAUNCHER_MAX_HANGING && link->hung[i].pid)
 		i++;
-	if (i == HUNG_MAX)
+	if (i == LAUNCHER_MAX_HANGING)
 		return;
 	link->hung[i] = (struct hung){ .pid = pid, .who = *fall->ban, .work = link->work };
 }
@@ -483,7 +482,7 @@ static void hold_bans(struct namer_link *link, uint64_t now_ns)
 	if (now_ns < link->next_hung_ns)
 		return;
 	link->next_hung_ns = now_ns + HUNG_LOOK_NS;
-	for (size_t i = 0; i < HUNG_MAX; i++) {
+	for (size_t i = 0; i < LAUNCHER_MAX_HANGING; i++) {
 		struct hung *hung = &link->hung[i];
 		const struct ban *ban;
 
@@ -524,7 +523,7 @@ static void look_at_hung(struct namer_link *link, uint64_t now_ns)
 
 	if (looked && !hang_look_take(&link->look, link->launcher, now_ns, place))
 		return;
-	for (size_t i = 0; i < HUNG_MAX; i++) {
+	for (size_t i = 0; i < LAUNCHER_MAX_HANGING; i++) {
 		struct hung *hung = &link->hung[i];
 		const struct hang_question question = {
 			.hanging = (uint32_t)hung->pid,
@@ -676,7 +675,7 @@ void namer_link__hanging(const struct namer_link *link, char *out, size_t len)
 	uint32_t cnt = 0;
 
 	*out = '\0';
-	for (size_t i = 0; i < HUNG_MAX; i++) {
+	for (size_t i = 0; i < LAUNCHER_MAX_HANGING; i++) {
 		const struct hung *hung = &link->hung[i];
 
 		if (!hung->pid || has_ended(link, hung) || ++cnt > TOLD_HUNG)
