@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See namer_link.h. namer_link__tick() is the heart: it compares the namer's work note
- * (work_note.h) and its CPU time with those of the last tick. When both stood still for too long,
- * or the socket has closed, end_namer() kills it, bans the process of the note and logs that;
- * start_next() wakes the copy or starts a new namer. A budget limits the starts, but for those
- * after one that hung.
+ * See namer_link.h. A namer's life, as namer_link__tick() leads it:
+ *
+ *            start_namer(), wake_copy()           it hangs, or the conversation broke
+ *     none ----------------------------> is up ---------------------------------------> broken
+ *      ^                                                                                  |
+ *      +---------- end_namer(): killed, its work banned as the table of falls says --------+
+ *
+ * It hangs when its work note (work_note.h) and its CPU time stood still for too many ticks.
  */
 #include "user/collect/namer/namer_link.h"
 
@@ -61,16 +64,48 @@ struct hung {
 	char place[HANG_PLACE_BYTES]; /* which is this file; "" = not known */
 };
 
+/* How a namer fell. */
+enum fall_kind {
+	FALL_FAILED = 0, /* crashed, ended, or broke a rule */
+	FALL_KILLED,	 /* by somebody else, mostly because memory was short */
+	FALL_NO_MEMORY,	 /* here, for its answer */
+	FALL_HUNG,
+};
+
+enum fall_blame {
+	BLAMES_NOBODY = 0,
+	BLAMES_SECOND, /* nobody the first time, the account when that comes again */
+	BLAMES_FIRST,  /* the process, and when that comes again its account */
+};
+
+/*
+ * What follows. A copy has the tables of its maker, in which may be what that one crashed of. What is
+ * banned is as large as the proof: a kill by somebody else proves nothing.
+ */
+static const struct fall_rule {
+	const char *what; /* for the log; NULL: its wait status, or what broke, says it */
+	bool copy_goes_on;
+	bool is_slow; /* it took the time that tells: the next start is not one of the budget */
+	enum fall_blame blames;
+} fall_rules[] = {
+	/* what, copy_goes_on, is_slow, blames */
+	[FALL_FAILED] = { NULL, false, false, BLAMES_FIRST },
+	[FALL_KILLED] = { "was killed (as by the kernel when memory is short)", true, false,
+			  BLAMES_SECOND },
+	[FALL_NO_MEMORY] = { NULL, true, false, BLAMES_NOBODY },
+	[FALL_HUNG] = { "hung", true, true, BLAMES_FIRST },
+};
+
 struct namer_link {
 	struct namer_link_options options;
 	struct launcher_options launcher_options;
 	struct namer_context context;
 	struct launcher *launcher;
 	struct packet_stream stream;
-	pid_t pid;	/* 0 = none */
-	int broken;	/* why it is to be replaced; 0 = it is not */
-	bool may_go_on; /* its copy may take its place */
-	bool is_copy;	/* it is one */
+	pid_t pid;	     /* 0 = none */
+	int broken;	     /* why it is to be replaced; 0 = it is not */
+	enum fall_kind fall; /* of the last one */
+	bool is_copy;	     /* it is one */
 	struct ban_list bans;
 	struct ban_list strikes; /* over whom a namer ended; each until it is forgotten */
 	struct hung hung[LAUNCHER_MAX_HANGING];
@@ -141,7 +176,6 @@ static void use_namer(struct namer_link *link, int socket_fd)
 	packet_stream_init(&link->stream, socket_fd, STREAM_MAX_BYTES);
 	link->start_cnt++;
 	link->broken = 0;
-	link->may_go_on = false;
 	link->stalled_ticks = 0;
 	link->cpu_ns = 0;
 	link->is_copy = false;
@@ -355,7 +389,7 @@ static bool hangs(struct namer_link *link)
 	return false;
 }
 
-/* Why a namer had to be replaced, for the log. */
+/* For the log. */
 struct fall {
 	char what[64];
 	const struct ban *ban; /* NULL: no process is to blame */
@@ -383,11 +417,17 @@ static void put_who(struct strbuf *out, const struct work *work)
 		strbuf_printf(out, " of %s", work->owner);
 }
 
-/* Not by the launcher: it had ended before that was asked to end it. */
-static bool was_killed_by_others(const struct namer_link *link, int status)
+static enum fall_kind fall_of(const struct namer_link *link, int status)
 {
-	return link->broken == -EPIPE && status >= 0 && WIFSIGNALED(status) &&
-	       WTERMSIG(status) == SIGKILL;
+	if (link->broken == -ETIME)
+		return FALL_HUNG;
+	if (link->broken == -ENOMEM)
+		return FALL_NO_MEMORY;
+	/* Not by the launcher: it had ended before that was asked to end it. */
+	if (link->broken == -EPIPE && status >= 0 && WIFSIGNALED(status) &&
+	    WTERMSIG(status) == SIGKILL)
+		return FALL_KILLED;
+	return FALL_FAILED;
 }
 
 /* True: one ended over this account, or where none is known over this process, not long ago. */
@@ -402,25 +442,22 @@ static bool strike(struct namer_link *link, const struct ban *who, uint64_t now_
 	return is_second;
 }
 
-/*
- * What is banned is as large as the proof. A kill by somebody else proves nothing, unless it comes
- * again; a namer that ended proves something against one process, and with a second one against its
- * account; but of an account over which one hangs for ever there must be no second one.
- */
+/* Of an account over which one hangs for ever there must be no second one. */
 static void ban_culprit(struct namer_link *link, int status, struct fall *fall, uint64_t now_ns)
 {
+	enum fall_blame blames = fall_rules[link->fall].blames;
 	struct work *work = &link->work;
 	struct ban who = { .account = work->account,
 			   .start_ns = work->id.start_ns,
 			   .pid = work->id.pid };
 	bool is_second;
 
-	if (!work->id.pid)
+	if (!work->id.pid || blames == BLAMES_NOBODY)
 		return;
 	fall->pid = work->id.pid;
 	read_comm(work);
 	is_second = strike(link, &who, now_ns);
-	if (was_killed_by_others(link, status) && !is_second)
+	if (blames == BLAMES_SECOND && !is_second)
 		return;
 	if (status >= 0 && !is_second)
 		who.account = 0;
@@ -446,17 +483,6 @@ static void report(const struct namer_link *link, const struct fall *fall, const
 			fall->what, strbuf_str(&who),
 			(uint64_t)((ban->until_boot_ns - now_ns) / CLOCK_NS_PER_S),
 			ban->account ? ", and of its container," : "", next);
-}
-
-/*
- * A namer that hung, or was killed, mostly because memory was short, did nothing wrong: its copy
- * goes on. So it is when there was no memory here for its answer. But the tables of a namer that
- * crashed or sent nonsense may hold the reason, and its copy has the same tables.
- */
-static bool may_go_on(const struct namer_link *link, int status)
-{
-	return link->broken == -ETIME || link->broken == -ENOMEM ||
-	       was_killed_by_others(link, status);
 }
 
 /* It does not end, though it was killed. */
@@ -551,18 +577,14 @@ static void end_namer(struct namer_link *link, struct fall *fall, uint64_t now_n
 
 	(void)work_note__read(link->context.note, &link->work, &is_busy);
 	status = launcher__end(link->launcher, link->pid);
-	if (link->broken == -ETIME)
-		snprintf(fall->what, sizeof(fall->what), "hung");
-	else if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-		snprintf(fall->what, sizeof(fall->what),
-			 "was killed (as by the kernel when memory is short)");
-	else if (status >= 0 && WIFSIGNALED(status))
+	link->fall = fall_of(link, status);
+	if (fall_rules[link->fall].what)
+		snprintf(fall->what, sizeof(fall->what), "%s", fall_rules[link->fall].what);
+	else if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		snprintf(fall->what, sizeof(fall->what), "ended by signal %d", WTERMSIG(status));
 	else
 		snprintf(fall->what, sizeof(fall->what), "ended (%s)", errstr(link->broken));
-	link->may_go_on = may_go_on(link, status);
-	if (link->broken != -ENOMEM)
-		ban_culprit(link, status, fall, now_ns);
+	ban_culprit(link, status, fall, now_ns);
 	if (status < 0 && fall->ban)
 		remember_hung(link, link->pid, fall);
 	/* The next one may end before it writes a note: the process of this one is not to blame then. */
@@ -574,14 +596,15 @@ static void end_namer(struct namer_link *link, struct fall *fall, uint64_t now_n
 /* 0, or -errno: there is none now, and a later tick tries again. */
 static int start_next(struct namer_link *link, const char **how_out, uint64_t now_ns)
 {
-	int err = -EAGAIN;
+	const struct fall_rule *rule = &fall_rules[link->fall];
+	int err;
 
 	*how_out = "another one is started later";
-	/* After one that hung they come slowly enough: it took the time that tells. */
-	if (link->broken != -ETIME && !start_budget_take(&link->budget, now_ns))
-		return err;
+	/* Not one that could not be started at once. */
+	if (!(link->broken && rule->is_slow) && !start_budget_take(&link->budget, now_ns))
+		return -EAGAIN;
 	*how_out = "its copy goes on, with all names that were known";
-	err = link->may_go_on ? wake_copy(link, now_ns) : -ENOENT;
+	err = rule->copy_goes_on ? wake_copy(link, now_ns) : -ENOENT;
 	if (!err)
 		return 0;
 	*how_out = "another one was started, which reads all names again";
