@@ -151,23 +151,15 @@ void opener__free(struct opener *opener)
 /* Hanging openers that have ended after all count no longer. */
 static void drop_ended(struct opener *opener)
 {
-	struct pollfd fds[OPENER_MAX_HANGING];
 	size_t kept = 0;
 
-	if (!opener->hanging_cnt)
-		return;
-	for (size_t i = 0; i < opener->hanging_cnt; i++)
-		fds[i] = (struct pollfd){ .fd = opener->hanging[i].socket_fd };
-	if (poll(fds, opener->hanging_cnt, 0) <= 0)
-		return;
 	for (size_t i = 0; i < opener->hanging_cnt; i++) {
-		struct hanging *hanging = &opener->hanging[i];
+		struct pollfd end = { .fd = opener->hanging[i].socket_fd };
 
-		if (!fds[i].revents) {
-			opener->hanging[kept++] = *hanging;
-			continue;
-		}
-		hanging_release(hanging);
+		if (poll(&end, 1, 0) > 0)
+			hanging_release(&opener->hanging[i]);
+		else
+			opener->hanging[kept++] = opener->hanging[i];
 	}
 	opener->hanging_cnt = kept;
 }

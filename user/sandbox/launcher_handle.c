@@ -199,18 +199,16 @@ int launcher__start(struct launcher *launcher, enum launcher_kind kind, const ui
 
 int launcher__end(struct launcher *launcher, pid_t pid)
 {
-	const struct request request = { .kind = REQUEST_END, .pid = pid };
 	__cleanup_reply struct reply reply;
-	int err = ask(launcher, &request, &reply);
+	int err = ask(launcher, &(struct request){ .kind = REQUEST_END, .pid = pid }, &reply);
 
 	return err ? -1 : reply.answer.status;
 }
 
 int launcher__state(struct launcher *launcher, pid_t pid)
 {
-	const struct request request = { .kind = REQUEST_STATE, .pid = pid };
 	__cleanup_reply struct reply reply;
-	int err = ask(launcher, &request, &reply);
+	int err = ask(launcher, &(struct request){ .kind = REQUEST_STATE, .pid = pid }, &reply);
 
 	if (err)
 		return err == -ESRCH ? 0 : err;
@@ -219,9 +217,8 @@ int launcher__state(struct launcher *launcher, pid_t pid)
 
 int launcher__new_copy(struct launcher *launcher, int *socket_out, int *launcher_fd_out)
 {
-	const struct request request = { .kind = REQUEST_NEW_COPY };
 	__cleanup_reply struct reply reply;
-	int err = ask(launcher, &request, &reply);
+	int err = ask(launcher, &(struct request){ .kind = REQUEST_NEW_COPY }, &reply);
 
 	if (!err && (reply.fds[0] < 0 || reply.fds[1] < 0))
 		err = -EBADMSG;
@@ -234,17 +231,15 @@ int launcher__new_copy(struct launcher *launcher, int *socket_out, int *launcher
 
 int launcher__adopt_copy(struct launcher *launcher, pid_t pid)
 {
-	const struct request request = { .kind = REQUEST_ADOPT, .pid = pid };
 	__cleanup_reply struct reply reply;
 
-	return ask(launcher, &request, &reply);
+	return ask(launcher, &(struct request){ .kind = REQUEST_ADOPT, .pid = pid }, &reply);
 }
 
 int launcher__take_copy(struct launcher *launcher, int *socket_out, pid_t *pid_out)
 {
-	const struct request request = { .kind = REQUEST_TAKE };
 	__cleanup_reply struct reply reply;
-	int err = ask(launcher, &request, &reply);
+	int err = ask(launcher, &(struct request){ .kind = REQUEST_TAKE }, &reply);
 
 	if (!err) {
 		*socket_out = take_fd(&reply.fds[0]);
