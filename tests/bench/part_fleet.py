@@ -5,16 +5,17 @@ import os
 import subprocess
 import sys
 import time
-import urllib.parse
-import urllib.request
 
-from machine import JBPF, ROOT, TICK, read
+import fleet_layouts
+from fleet_layouts import cpu_of, post
+from machine import JBPF, ROOT
 from part_store import make, record_loads
 from programs import remove
 from spawn import NotMeasured
 
 SERVICES = 5  # of each host of the hour
 HOSTS_OF_HOUR, HOSTS_OF_DAY, DAY_H = 200, 40, 24
+LAYOUT_HOSTS = 20  # the collector's layout has each stack once more for each row
 BULK_PARTS = 5  # at most
 BULK_PART_ROWS = 1_000_000  # of a request, as the server makes its blocks
 THIN = 8  # a process has 1 in 8 to 12 of a recorded one's samples
@@ -29,11 +30,6 @@ def start_server(folder):
     server = ClickHouse(folder)
     server.start()
     return server
-
-
-def cpu_of(server):
-    fields = read(f"/proc/{server.process.pid}/stat").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
 
 
 def number(server, sql, database):
@@ -86,13 +82,6 @@ def load(report, bench, server, database, recorded, hosts, hours, services):
         report.row(f"  bytes per sample (LZ4): {table}", sizes[f"jbpf_{table}"] / samples, "B")
 
 
-def post(server, database, sql, body=None):
-    query = {"database": database, **({"query": sql} if body else {})}
-    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/?" + urllib.parse.urlencode(query), data=body or sql.encode(),
-                                timeout=600) as answer:
-        return answer.read()
-
-
 def bulk(report, server, database):
     """The rows alone and in large requests: what the server does, not what requests cost."""
     columns = "service, event, ts, hash, stream, n"
@@ -139,6 +128,8 @@ def fleet(report, bench):
     recorded = None
     try:
         recorded, _ = record_loads(bench, 62)
+        load(report, bench, server, "layouts", recorded.out, min(hosts, LAYOUT_HOSTS), 1, SERVICES)
+        fleet_layouts.compare(report, server, "layouts", "service-0", max(bench.rounds, 3))
         load(report, bench, server, "hour", recorded.out, hosts, 1, SERVICES)
         bulk(report, server, "hour")
         ask(report, bench, server, "hour", f"an hour of a service on {hosts} hosts", 1, 2)
