@@ -156,6 +156,11 @@ def timed_faults(bench, program, worst):
         return tuple(seen[name] / seen["block_cnt"] for name in ("ordinary_ns", "sampled_ns"))
 
 
+def lost_by_sampling(plain, sampled):
+    """(ns that a sampled fault takes more, % that a program of faults loses), of each turn; both are of timed_faults()."""
+    return [(most - usual, (most - usual) / (FAULTS_PERIOD * ordinary) * 100) for (ordinary, usual), (_, most) in zip(plain, sampled)]
+
+
 def fault_rows(report, bench):
     """What is lost by one fault of PERIOD that is sampled."""
     plain, sampled = [], []
@@ -163,8 +168,7 @@ def fault_rows(report, bench):
         for _ in range(bench.rounds):
             plain.append(timed_faults(bench, Cpu, worst))
             sampled.append(timed_faults(bench, PageFaults, worst))
-    more = [with_event[1] - without[1] for with_event, without in zip(sampled, plain)]
-    lost = [extra / (FAULTS_PERIOD * ordinary[0]) * 100 for extra, ordinary in zip(more, plain)]
+    more, lost = zip(*lost_by_sampling(plain, sampled))
     report.row("a page fault, one after the other", [ordinary for ordinary, _ in plain], "ns")
     report.row("  the slowest place of 64 takes more: jbpfd with cpu alone", [extra for _, extra in plain], "ns")
     report.row("  one that is sampled takes more than that", more, "ns")

@@ -110,13 +110,8 @@ def test_interval_is_students(report, values, mean, margin):
     assert found_mean == pytest.approx(mean) and found_margin == pytest.approx(margin)
 
 
-@pytest.mark.parametrize("value, margin, most, wanted", [
-    (0.5, 0.1, 1, True),
-    (2.0, 0.5, 1, False),
-    (1.2, 0.5, 1, None),
-    (3.0, 0.1, None, None),
-])
-def test_loss_whose_interval_holds_both_answers_is_not_judged(monkeypatch, value, margin, most, wanted):
+def test_a_program_loses_what_one_fault_of_a_period_takes_more_than_the_slowest_does_anyway(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCH))
     import part_events  # pylint: disable=import-outside-toplevel
-    assert part_events.is_within(value, margin, most) is wanted
+    without, sampled = [(1000, 500), (2000, 500)], [(1100, 6900), (1900, 500)]
+    assert part_events.lost_by_sampling(without, sampled) == [(6400, 10.0), (0, 0.0)]

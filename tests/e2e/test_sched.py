@@ -150,6 +150,10 @@ def test_a_disk_that_answers_is_not_the_program_its_interrupt_came_upon(tmp_path
     assert not waits.samples(lambda frames: frames[1] == "yes"), waits
 
 
+def is_java(frames):
+    return any("Thread.run" in frame for frame in frames)
+
+
 @pytest.mark.live
 def test_who_ends_the_waits_of_a_container_s_jvm_is_a_java_method(engine, tmp_path):
     container = engine.start_ready("wakers", java("Waits", 600), "READY")
@@ -158,13 +162,14 @@ def test_who_ends_the_waits_of_a_container_s_jvm_is_a_java_method(engine, tmp_pa
         waits = Folded((tmp_path / "out.folded").read_text() if result.returncode == 0 else "")
         # Who unlocks, and who puts into the queue; neither is cut.
         ended = {thread: waits.samples(lambda frames, thread=thread, method=method: frames[0] == thread and
-                                       any(method in frame for frame in frames[1:]))
+                                       any(method in frame for frame in frames[1:]) and is_java(frames[1:]))
                  for thread, method in (("t-reentrant", "ReentrantLock.unlock"), ("t-take", "ArrayBlockingQueue.put"))}
         if all(ended.values()):
             break
     else:
         raise Lacking(f"{seconds} s hold too little: {waits} {result.stderr}")
-    assert not waits.samples(lambda frames: frames[0] == "t-sleep"), waits  # a timer does
+    # A timer does; a JVM that stops its threads for a moment may, too.
+    assert not waits.samples(lambda frames: frames[0] == "t-sleep" and is_java(frames[1:])), waits
     refused = record(tmp_path / "refused.folded", "--wakers", "--container", container.name, "-d", "1s")
     assert refused.returncode == 2 and "--wakers goes with --event sched, and with -p PID" in refused.stderr, refused.stderr
 
