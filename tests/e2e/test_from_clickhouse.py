@@ -161,6 +161,45 @@ def test_services_and_labels_that_come_later_are_those_of_the_store(server, tmp_
         assert_same(store, url, tmp_path, "dump", *RANGE, *arguments)
 
 
+def five_hours():
+    """Each window reaches into the minute behind the one in which it began."""
+    def one(minute, pid, service, image, method):
+        return (f"window start={START + 60 * minute + 30} pid={pid} duration=60 samples=9 frequency_hz=49 comm=java host=h1 service={service} "
+                f"process_start={1000 + pid} image={image}\n\tjava;a.B.{method}_[j] 8\n\tjava;a.B.shared_[j] 1\n"
+                f"\t@a.B.{method}_[j];B.java:{10 + minute % 4} 8\n")
+    return "".join(one(minute, 40, "zoo", "zoo:1", f"m{minute % 50}") + one(minute, 41, "zoo", f"zoo:{1 + minute // 100}", "feed")
+                   + (one(minute, 42, "app", "app:1", "run") if minute > 200 else "")
+                   + f"window start={START + 60 * minute + 30} pid=0 duration=60 samples=99 host=h1\ncommit\n" for minute in range(300))
+
+
+LONG = [(0, 18000), (45, 17915), (3600, 14400), (-7200, 36000)]
+
+
+def test_a_long_time_is_that_of_the_store(server, tmp_path):
+    """Of windows that lie within it wholly the server adds up samples; others are read one by one."""
+    store = make_store(tmp_path / "store", five_hours())
+    url = load(store, server, "long")
+    for since, until in LONG:
+        times = ("--since", f"@{START + since}", "--until", f"@{START + until}")
+        for arguments in (("--format", "html"), ("--format", "json"), ("--by", "image"), ("--pid", "41"), ("--format", "top", "--lines"), ("--list",)):
+            assert_same(store, url, tmp_path, "dump", *times, *arguments)
+
+
+def test_samples_that_are_missing_of_a_long_time_are_told_and_the_others_are_there(server, tmp_path):
+    text = five_hours()
+    store, less = make_store(tmp_path / "store", text), make_store(tmp_path / "less", text.replace("m7_[j] 8", "m7_[j] 0"))
+    url = load(store, server, "cut")
+    (stack,), = server.rows("SELECT hash FROM jbpf_stacks FINAL WHERE stack LIKE '%.m7_%'", "cut")
+    server.query("CREATE TABLE less AS jbpf_samples", "cut")
+    server.query(f"INSERT INTO less SELECT * FROM jbpf_samples WHERE hash != {stack}", "cut")
+    server.query("RENAME TABLE jbpf_samples TO gone, less TO jbpf_samples", "cut")
+    times = ("--since", f"@{START}", "--until", f"@{START + 18000}")
+    result, local = jbpf("dump", *times, "--from", url), jbpf("dump", *times, "--store", less)
+    assert (result.returncode, local.returncode) == (1, 0)
+    assert result.stderr.count("of 9 samples the server has only 1") == 6
+    assert sorted(result.stdout.splitlines()) == sorted(local.stdout.splitlines())
+
+
 def test_no_samples_says_what_there_is(store, url):
     for arguments in (("--service", "shpo", *RANGE), ("--since", f"@{START - 7200}", "--until", f"@{START - 3600}")):
         local, far = (jbpf("dump", *arguments, *source) for source in (("--store", store), ("--from", url)))

@@ -42,6 +42,33 @@ static void windows_that_reach_into_the_range_are_asked_for(void **state)
 	assert_has(&sql, " ORDER BY ts, service, stream");
 }
 
+/* What tells where windows are that reach over the ends of the range. */
+static void hours_come_with_what_reaches_over_the_ends(void **state)
+{
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+
+	(void)state;
+	clickhouse_select_hours(&some, &sql);
+	assert_has(&sql, "maxIf(toUnixTimestamp(ts), start_ns < 1700000000000000000)");
+	assert_has(&sql,
+		   "minIf(toUnixTimestamp(ts), start_ns + duration_ns > 1700003600000000000)");
+}
+
+static void versions_and_order_are_left_to_the_server_only_where_they_matter(void **state)
+{
+	struct clickhouse_select select = some;
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+
+	(void)state;
+	select.is_once = select.is_unordered = true;
+	clickhouse_select_windows(&select, &sql);
+	clickhouse_select_samples(&select, &sql);
+	clickhouse_select_sums(&select, &sql);
+	clickhouse_select_rows(&some, &sql);
+	assert_null(strstr(strbuf_str(&sql), "FINAL"));
+	assert_has(&sql, "ts < toDateTime(1700002800)SELECT");
+}
+
 /* The reader of the answer has the last word: what is sent may be more, and never less. */
 static void windows_that_cannot_match_are_not_asked_for(void **state)
 {
@@ -55,7 +82,7 @@ static void windows_that_cannot_match_are_not_asked_for(void **state)
 	assert_int_equal(selection_add(&selection, SELECT_BY_COMM, "!java"), 0);
 	clickhouse_select_windows(&select, &sql);
 	assert_has(&sql, " AND pid IN (0, 7)");
-	assert_has(&sql, " AND (pid = 0 OR label_service IN ('it\\'s') ");
+	assert_has(&sql, " AND (pid = 0 OR label_service IN ('it\\'s'))");
 	assert_has(&sql, " AND service IN ('', 'it\\'s')");
 	assert_has(&sql, " AND (pid = 0 OR pod IN ('a','b') OR pod_uid IN ('a','b'))");
 	assert_null(strstr(strbuf_str(&sql), "host IN"));
@@ -63,7 +90,7 @@ static void windows_that_cannot_match_are_not_asked_for(void **state)
 	strbuf_clear(&sql);
 	selection = (struct selection){ .service = "", .container = "0123abcd" };
 	clickhouse_select_hours(&select, &sql);
-	assert_has(&sql, " AND (pid = 0 OR label_service IN ('') ");
+	assert_has(&sql, " AND (pid = 0 OR label_service IN (''))");
 	assert_null(strstr(strbuf_str(&sql), "AND service IN"));
 	assert_null(strstr(strbuf_str(&sql), "container IN"));
 }
@@ -115,15 +142,24 @@ static void samples_are_those_of_the_services_and_streams(void **state)
 	assert_has(&sql, "FROM jbpf_samples WHERE");
 	assert_has(&sql, "stream IN (1,2))");
 	strbuf_clear(&sql);
+	select.hashes = "3,4";
+	clickhouse_select_stacks(&select, &sql);
+	assert_string_equal(strbuf_str(&sql), "SELECT service, hash, stack FROM jbpf_stacks WHERE "
+					      "service IN ('a','b') AND hash IN (3,4)");
+	select.hashes = NULL;
+	strbuf_clear(&sql);
 	select.cluster_database = "d";
 	clickhouse_select_stacks(&select, &sql);
 	assert_has(&sql, "FROM jbpf_stacks WHERE");
 	assert_has(&sql, "(SELECT service, hash FROM d.jbpf_samples_local WHERE");
 	strbuf_clear(&sql);
-	select.first_unix_s = 1700000040;
-	select.last_unix_s = 1700000100;
+	select.begin_unix_s = 1700000040;
+	select.end_unix_s = 1700000101;
 	clickhouse_select_samples(&select, &sql);
 	assert_has(&sql, "AND ts >= toDateTime(1700000040) AND ts <= toDateTime(1700000100) AND");
+	/* By the server's own hours, which may begin at half of one. */
+	assert_has(&sql, "AND toStartOfHour(ts) >= toStartOfHour(toDateTime(1700000040))");
+	assert_has(&sql, "AND toStartOfHour(ts) <= toStartOfHour(toDateTime(1700000100))");
 }
 
 static void sums_are_of_services_or_of_classes_of_streams(void **state)
@@ -159,6 +195,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(windows_that_reach_into_the_range_are_asked_for),
+		cmocka_unit_test(hours_come_with_what_reaches_over_the_ends),
+		cmocka_unit_test(versions_and_order_are_left_to_the_server_only_where_they_matter),
 		cmocka_unit_test(windows_that_cannot_match_are_not_asked_for),
 		cmocka_unit_test(all_of_time_is_within_what_a_server_can_say),
 		cmocka_unit_test(texts_that_are_not_wanted_do_not_travel),

@@ -50,6 +50,8 @@ static void streams_of_a_service_that_are_the_same_are_one_class(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(window_classes__add(classes, &rows[i]), 0);
+	assert_true(window_classes__has(classes, 4));
+	assert_false(window_classes__has(classes, 5));
 	assert_int_equal(window_classes__cnt(classes), 3);
 	assert_int_equal(window_classes__get(classes, 0)->samples, 41);
 	assert_int_equal(window_classes__get(classes, 1)->samples, 20);

@@ -55,14 +55,17 @@ static void list_labels(const struct selection *selection, enum select_by by, st
  */
 static void put_selection(const struct selection *selection, struct strbuf *out)
 {
-	static const char *const columns[SELECT_BY_CNT][2] = {
+	static const struct {
+		const char *name;
+		const char *other; /* NULL = there is none */
+	} columns[SELECT_BY_CNT] = {
 		[SELECT_BY_CONTAINER] = { "container", "container_id" },
 		[SELECT_BY_POD] = { "pod", "pod_uid" },
-		[SELECT_BY_NAMESPACE] = { "namespace", "namespace" },
-		[SELECT_BY_SERVICE] = { "label_service", "label_service" },
-		[SELECT_BY_COMM] = { "comm", "comm" },
-		[SELECT_BY_IMAGE] = { "image", "image" },
-		[SELECT_BY_HOST] = { "host", "host" },
+		[SELECT_BY_NAMESPACE] = { "namespace", NULL },
+		[SELECT_BY_SERVICE] = { "label_service", NULL },
+		[SELECT_BY_COMM] = { "comm", NULL },
+		[SELECT_BY_IMAGE] = { "image", NULL },
+		[SELECT_BY_HOST] = { "host", NULL },
 	};
 	__cleanup_strbuf struct strbuf list = STRBUF_INIT;
 
@@ -72,10 +75,12 @@ static void put_selection(const struct selection *selection, struct strbuf *out)
 		list_labels(selection, (enum select_by)by, &list);
 		if (strbuf_error(&list))
 			strbuf_fail(out, strbuf_error(&list));
-		if (!list.len || !columns[by][0])
+		if (!list.len || !columns[by].name)
 			continue;
-		strbuf_printf(out, " AND (pid = 0 OR %s IN (%s) OR %s IN (%s))", columns[by][0],
-			      list.data, columns[by][1], list.data);
+		strbuf_printf(out, " AND (pid = 0 OR %s IN (%s)", columns[by].name, list.data);
+		if (columns[by].other)
+			strbuf_printf(out, " OR %s IN (%s)", columns[by].other, list.data);
+		strbuf_putc(out, ')');
 		if (by == SELECT_BY_SERVICE && !strstr(list.data, "''"))
 			strbuf_printf(out, " AND service IN ('', %s)", list.data);
 	}
@@ -97,12 +102,6 @@ static void put_range(const struct clickhouse_select *select, struct strbuf *out
 		put_selection(select->selection, out);
 }
 
-static void put_part(const struct clickhouse_select *select, struct strbuf *out)
-{
-	strbuf_printf(out, "ts >= toDateTime(%" PRIu32 ") AND ts < toDateTime(%" PRIu32 ")",
-		      select->begin_unix_s, select->end_unix_s);
-}
-
 void clickhouse_select_times(enum event event, struct strbuf *out)
 {
 	strbuf_printf(out,
@@ -119,10 +118,25 @@ void clickhouse_select_events(struct strbuf *out)
 
 void clickhouse_select_hours(const struct clickhouse_select *select, struct strbuf *out)
 {
-	strbuf_puts(out, "SELECT intDiv(toUnixTimestamp(ts), 3600) * 3600 AS hour, count() "
-			 "FROM jbpf_windows FINAL");
+	strbuf_printf(out,
+		      "SELECT intDiv(toUnixTimestamp(ts), 3600) * 3600 AS hour, count(), "
+		      "maxIf(toUnixTimestamp(ts), start_ns < %" PRIu64
+		      "), minIf(toUnixTimestamp(ts), start_ns + duration_ns > %" PRIu64
+		      ") FROM jbpf_windows FINAL",
+		      select->since_unix_ns, select->until_unix_ns);
 	put_range(select, out);
 	strbuf_puts(out, " GROUP BY hour ORDER BY hour");
+}
+
+void clickhouse_select_rows(const struct clickhouse_select *select, struct strbuf *out)
+{
+	strbuf_puts(out, "SELECT count() FROM jbpf_windows");
+	put_range(select, out);
+}
+
+static void put_final(const struct clickhouse_select *select, struct strbuf *out)
+{
+	strbuf_puts(out, select->is_once ? "" : " FINAL");
 }
 
 /* Is this name among the texts that are not wanted? */
@@ -162,22 +176,28 @@ void clickhouse_select_windows(const struct clickhouse_select *select, struct st
 	}
 	if (strbuf_error(&names))
 		strbuf_fail(out, strbuf_error(&names));
-	strbuf_puts(out, " FROM jbpf_windows FINAL");
+	strbuf_puts(out, " FROM jbpf_windows");
+	put_final(select, out);
 	put_range(select, out);
-	strbuf_puts(out, " AND ");
-	put_part(select, out);
-	strbuf_puts(out, " ORDER BY ts, service, stream");
+	strbuf_printf(out, " AND ts >= toDateTime(%" PRIu32 ") AND ts < toDateTime(%" PRIu32 ")",
+		      select->begin_unix_s, select->end_unix_s);
+	strbuf_puts(out, select->is_unordered ? "" : " ORDER BY ts, service, stream");
 }
 
+/*
+ * Samples of an hour lie together, by the server's clock. By ts alone it does not see which hours are meant, and reads
+ * those of the whole day.
+ */
 static void put_samples(const struct clickhouse_select *select, struct strbuf *out)
 {
-	strbuf_printf(out, " WHERE event = %u AND ", (unsigned int)select->event);
-	if (select->last_unix_s)
-		strbuf_printf(out,
-			      "ts >= toDateTime(%" PRIu32 ") AND ts <= toDateTime(%" PRIu32 ")",
-			      select->first_unix_s, select->last_unix_s);
-	else
-		put_part(select, out);
+	const uint32_t begin = select->begin_unix_s, last = select->end_unix_s - 1;
+
+	strbuf_printf(out,
+		      " WHERE event = %u AND ts >= toDateTime(%" PRIu32
+		      ") AND ts <= toDateTime(%" PRIu32
+		      ") AND toStartOfHour(ts) >= toStartOfHour(toDateTime(%" PRIu32
+		      ")) AND toStartOfHour(ts) <= toStartOfHour(toDateTime(%" PRIu32 "))",
+		      (unsigned int)select->event, begin, last, begin, last);
 	if (select->services)
 		strbuf_printf(out, " AND service IN (%s)", select->services);
 	if (select->streams)
@@ -189,6 +209,10 @@ void clickhouse_select_stacks(const struct clickhouse_select *select, struct str
 	strbuf_puts(out, "SELECT service, hash, stack FROM jbpf_stacks WHERE ");
 	if (select->services)
 		strbuf_printf(out, "service IN (%s) AND ", select->services);
+	if (select->hashes) {
+		strbuf_printf(out, "hash IN (%s)", select->hashes);
+		return;
+	}
 	strbuf_puts(out, "(service, hash) IN (SELECT service, hash FROM ");
 	if (select->cluster_database)
 		strbuf_printf(out, "%s." CLICKHOUSE_LOCAL_SAMPLES, select->cluster_database);
@@ -201,7 +225,8 @@ void clickhouse_select_stacks(const struct clickhouse_select *select, struct str
 void clickhouse_select_samples(const struct clickhouse_select *select, struct strbuf *out)
 {
 	strbuf_puts(out, "SELECT toUnixTimestamp(ts), service, stream, hash, n "
-			 "FROM jbpf_samples FINAL");
+			 "FROM jbpf_samples");
+	put_final(select, out);
 	put_samples(select, out);
 	strbuf_puts(out, " ORDER BY ts, service, stream");
 }
@@ -215,7 +240,8 @@ void clickhouse_select_sums(const struct clickhouse_select *select, struct strbu
 			select->class_streams, select->class_numbers, UINT32_MAX);
 	else
 		strbuf_puts(out, "SELECT service, '', hash, sum(n)");
-	strbuf_puts(out, " FROM jbpf_samples FINAL");
+	strbuf_puts(out, " FROM jbpf_samples");
+	put_final(select, out);
 	put_samples(select, out);
 	strbuf_puts(out, select->class_streams ? " GROUP BY class, hash ORDER BY class" :
 						 " GROUP BY service, hash ORDER BY service");

@@ -72,6 +72,11 @@ static int find_class(struct window_classes *classes, const struct window *windo
 	return 0;
 }
 
+bool window_classes__has(const struct window_classes *classes, uint64_t stream)
+{
+	return strtab__find(classes->streams, &stream, sizeof(stream)) != STRTAB_NONE;
+}
+
 int window_classes__add(struct window_classes *classes, const struct window_row *row)
 {
 	struct window_class *found;

@@ -28,8 +28,10 @@ struct window_classes;
 struct window_classes *window_classes__new(const struct store_visitor *visitor);
 void window_classes__free(struct window_classes *classes); /* NULL is fine */
 
+/* Was a window of this stream added? */
+bool window_classes__has(const struct window_classes *classes, uint64_t stream);
 /*
- * A window that is wanted; it is borrowed until the end. 0; -ENOTSUP: its stream has windows of two classes, or
+ * A window that is wanted; the first of its stream is borrowed until the end. 0; -ENOTSUP: its stream has windows of two classes, or
  * there are too many classes; -ENOMEM.
  */
 __must_check int window_classes__add(struct window_classes *classes, const struct window_row *row);
