@@ -179,8 +179,7 @@ static int dump_read(struct dump *dump, struct store_source *reader)
 		.selection = selection,
 		.want = dump_want,
 		.window = dump->profile || dump->cells.sum ? dump_window : NULL,
-		.same = dump->profile && !dump_stacks_wants_threads(&dump->stacks) ? dump_same :
-										     NULL,
+		.same = dump->profile && dump_stacks_add_up(&dump->stacks) ? dump_same : NULL,
 		.damage = dump_damage,
 	};
 	int err = store_source__visit(reader, selection->since_unix_ns, selection->until_unix_ns,

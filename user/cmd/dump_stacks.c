@@ -86,12 +86,15 @@ static const enum window_label by_labels[DUMP_BY_CNT] = {
 	[DUMP_BY_COMM] = WINDOW_LABEL_COMM,
 };
 
+bool dump_stacks_add_up(const struct dump_stacks *wanted)
+{
+	return !event_is_view(wanted->event) && !dump_stacks_wants_threads(wanted);
+}
+
 bool dump_stacks_are_alike(const struct dump_stacks *wanted, const struct window *a,
 			   const struct window *b)
 {
-	/* A view has other weights, and time that is in no stack. */
-	if (event_is_view(wanted->event) || dump_stacks_wants_threads(wanted) ||
-	    a->event != b->event)
+	if (a->event != b->event)
 		return false;
 	for (size_t i = 0; i < wanted->by_cnt; i++) {
 		enum dump_by by = wanted->by[i];

@@ -43,7 +43,9 @@ bool dump_stacks_wants_threads(const struct dump_stacks *wanted);
 /* Are labels_only and the window's counts not enough? */
 bool dump_stacks_wants_text(const struct dump_stacks *wanted);
 
-/* Are these two added in the same way, whatever their stacks? Their texts may then be added as one, with either. */
+/* Is a window's text all that is added? A view has weights of its own, and time that is in no stack. */
+bool dump_stacks_add_up(const struct dump_stacks *wanted);
+/* If so: are these two added in the same way, whatever their stacks? Their texts may then be added as one, with either. */
 bool dump_stacks_are_alike(const struct dump_stacks *wanted, const struct window *a,
 			   const struct window *b);
 

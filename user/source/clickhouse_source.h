@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Profiles that jbpf push has sent to ClickHouse, as a source of windows. A window is what began in one
- * minute in one stream. They come hour by hour; what the server gives of an hour is counted against what it
- * says there is, and the samples of a window against those that its stacks have, so that nothing that a
- * limit of the server cuts off is missing silently.
+ * minute in one stream. Windows that are the same to the reader come as one, whose samples the server has
+ * added up; others hour by hour. What the server gives is counted against what it says there is, and samples
+ * against those that the windows count, so that nothing that a limit of the server cuts off, or that was sent
+ * again, is missing or there twice silently.
  *
  * In: a URL and an event. Out: a store_source, which the caller owns and reads as that of a store.
  */
