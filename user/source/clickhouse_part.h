@@ -31,8 +31,8 @@ struct clickhouse_part {
 	struct clickhouse_kept **kept;
 	size_t cnt;
 	size_t cap;
-	size_t at; /* of kept, whose samples come now */
-	struct window_texts *texts;
+	size_t at;			 /* of kept, whose samples come now */
+	struct window_texts *texts;	 /* NULL = no stack is there */
 	struct strbuf services, streams; /* `select` borrows them */
 };
 

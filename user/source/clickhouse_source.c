@@ -311,8 +311,10 @@ static int read_range(struct range *range, struct clickhouse_source *source,
 	if (!err)
 		err = check_count(&source->session, range->keys.cnt, range->hours->windows);
 	if (!err)
-		err = hand_out(&range->ends);
-	return err ? err : hand_out_middle(range, source, select);
+		err = hand_out_middle(range, source, select);
+	range->ends.texts = range->middle.texts; /* most of their stacks are there */
+	range->middle.texts = NULL;
+	return err ? err : hand_out(&range->ends);
 }
 
 static int visit_range(struct clickhouse_source *source, const struct clickhouse_select *select,

@@ -104,57 +104,70 @@ static int compare_hashes(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* "1,2" of some hashes, in order; returns how many of the list were put, with what is there twice. */
+/* "1,2" of as many as a query takes; returns how many these are. */
 static size_t put_hashes(const uint64_t *hashes, size_t cnt, struct strbuf *out)
 {
 	size_t i;
 
 	strbuf_clear(out);
-	for (i = 0; i < cnt && out->len < HASHES_MAX_BYTES; i++) {
-		if (!i || hashes[i] != hashes[i - 1])
-			strbuf_printf(out, "%s%" PRIu64, i ? "," : "", hashes[i]);
-	}
+	for (i = 0; i < cnt && out->len < HASHES_MAX_BYTES; i++)
+		strbuf_printf(out, "%s%" PRIu64, i ? "," : "", hashes[i]);
 	return i;
 }
 
-/* They are known by now, unless they are very many: to find them by their samples is most of the work. */
-static int read_stacks(const struct sums *sums)
+static bool is_there(const struct sums *sums, size_t class, uint64_t hash)
+{
+	const char *service = service_of(sums, class);
+
+	return sums->part->texts &&
+	       window_texts__has(sums->part->texts, service, strlen(service), hash);
+}
+
+/* Of stacks that are not there, each once, in order; returns how many. `hashes` has room for all items. */
+static size_t list_missing(const struct sums *sums, uint64_t *hashes)
+{
+	size_t cnt = 0, unique = 0;
+
+	for (size_t class = 0; class < window_classes__cnt(sums->classes); class ++) {
+		for (size_t i = sums->begins[class]; i < sums->ends[class]; i++)
+			if (!is_there(sums, class, sums->items[i].hash))
+				hashes[cnt++] = sums->items[i].hash;
+	}
+	qsort(hashes, cnt, sizeof(*hashes), compare_hashes);
+	for (size_t i = 0; i < cnt; i++)
+		if (!unique || hashes[i] != hashes[unique - 1])
+			hashes[unique++] = hashes[i];
+	return unique;
+}
+
+/* By their hashes, unless these are very many: to find them by their samples is most of the work. */
+static int ask_for_stacks(const struct sums *sums, const uint64_t *hashes, size_t cnt)
 {
 	__cleanup_strbuf struct strbuf list = STRBUF_INIT;
-	uint64_t *hashes = calloc(sums->cnt + 1, sizeof(*hashes));
-	int err = hashes ? 0 : -ENOMEM;
-	size_t cnt = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < sums->cnt && !err; i++)
-		hashes[i] = sums->items[i].hash;
-	if (!err)
-		qsort(hashes, sums->cnt, sizeof(*hashes), compare_hashes);
-	for (size_t i = 0; i < sums->cnt && !err; i++)
-		if (!i || hashes[i] != hashes[cnt - 1])
-			hashes[cnt++] = hashes[i];
-	if (cnt > HASHES_MAX && !err)
-		err = clickhouse_part_read_stacks(sums->part, NULL);
-	for (size_t i = 0; i < cnt && cnt <= HASHES_MAX && !err;) {
+	if (cnt > HASHES_MAX)
+		return clickhouse_part_read_stacks(sums->part, NULL);
+	for (size_t i = 0; i < cnt && !err;) {
 		i += put_hashes(&hashes[i], cnt - i, &list);
 		err = strbuf_error(&list);
 		if (!err)
 			err = clickhouse_part_read_stacks(sums->part, list.data);
 	}
-	free(hashes);
 	return err;
 }
 
-static bool are_stacks_there(const struct sums *sums)
+/* *are_there: does the server have all of them? */
+static int read_stacks(const struct sums *sums, bool *are_there)
 {
-	for (size_t class = 0; class < window_classes__cnt(sums->classes); class ++) {
-		const char *service = service_of(sums, class);
+	uint64_t *hashes = calloc(sums->cnt + 1, sizeof(*hashes));
+	int err = hashes ? 0 : -ENOMEM;
 
-		for (size_t i = sums->begins[class]; i < sums->ends[class]; i++)
-			if (!window_texts__has(sums->part->texts, service, strlen(service),
-					       sums->items[i].hash))
-				return false;
-	}
-	return true;
+	if (!err)
+		err = ask_for_stacks(sums, hashes, list_missing(sums, hashes));
+	*are_there = !err && !list_missing(sums, hashes);
+	free(hashes);
+	return err;
 }
 
 /* ---- to the visitor ---- */
@@ -233,8 +246,7 @@ static int read_sums(struct sums *sums, bool *is_done)
 		err = ask(sums, false);
 	if (err || !is_whole(sums))
 		return err == -E2BIG ? 0 : err;
-	err = read_stacks(sums);
-	*is_done = !err && are_stacks_there(sums);
+	err = read_stacks(sums, is_done);
 	return *is_done ? hand_out_sums(sums) : err;
 }
 
