@@ -75,8 +75,11 @@ LINK_BINS := $(LINKS:%=$(BUILD)/bin/jbpf-%)
 # What runs in the kernel has no sanitizers: it is the same for DEV=1.
 BPF_BUILD  := $(if $(filter 1,$(DEV)),build,$(BUILD))
 SKEL       := $(patsubst %,$(BPF_BUILD)/bpf/%.skel.h,jbpf offcpu sched alloc)
-TEST_SRC   := $(sort $(wildcard tests/unit/test_*.c))
-TEST_BIN   := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
+# In folders as what they test; the programs are in one, and no two share a name.
+test_bin    = $(addprefix $(BUILD)/tests/,$(basename $(notdir $(1))))
+TEST_SRC   := $(sort $(shell find tests/unit -name 'test_*.c'))
+TEST_OBJ   := $(TEST_SRC:%.c=$(BUILD)/%.o)
+TEST_BIN   := $(call test_bin,$(TEST_SRC))
 BENCH_BPF  := $(sort $(wildcard tests/bench/*.bpf.c))
 BENCH_SKEL := $(BENCH_BPF:tests/bench/%.bpf.c=$(BUILD)/tests/bench/%.skel.h)
 BENCH_SRC  := $(sort $(wildcard tests/bench/bench_*.c))
@@ -188,15 +191,16 @@ $(BUILD)/bin/jbpf-%: $(BUILD)/bin/jbpf
 	$(Q)ln -sf jbpf $@
 
 # ---- tests ----------------------------------------------------------------------------------
-$(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
+.SECONDEXPANSION:
+$(TEST_BIN): $$(filter %/$$(@F).o,$(TEST_OBJ)) $(LIB)
 	$(call link,-lcmocka)
 
 # BPF's code, compiled for the test: its loads need not be aligned.
-$(BUILD)/tests/unit/test_walk.o $(BUILD)/tests/unit/test_walk_%.o: override CFLAGS += -Itests/unit/walk -fno-sanitize=alignment
+$(BUILD)/tests/unit/bpf/%.o: override CFLAGS += -Itests/unit/bpf -fno-sanitize=alignment
 
 # What runs once for a moment is not worth optimizing; what simulates days of a program is.
 SIMULATIONS := $(shell grep -lE 'diff_(days_sim|fleet|scene|sim)\.h"' $(TEST_SRC))
-$(filter-out $(SIMULATIONS:%.c=$(BUILD)/%.o),$(TEST_SRC:%.c=$(BUILD)/%.o)) $(FUZZ_SRC:%.c=$(BUILD)/%.o): override CFLAGS += -O0
+$(filter-out $(SIMULATIONS:%.c=$(BUILD)/%.o),$(TEST_OBJ)) $(FUZZ_SRC:%.c=$(BUILD)/%.o): override CFLAGS += -O0
 $(SIMULATIONS:%.c=$(BUILD)/%.o): override CFLAGS += -O1
 
 $(BENCH_BIN) $(LIVE_BIN) $(TOOL_BIN) $(FAIL_BIN) $(SLOW_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIB)
@@ -239,7 +243,7 @@ bench-programs: $(BENCH_BIN)
 
 # What sanitizers make so dear that they take a part of it (tests/unit/sweep.h), or nothing: long simulations of what
 # other tests run under them.
-SWEEPS     := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(shell grep -l 'sweep\.h"' $(TEST_SRC)))
+SWEEPS     := $(call test_bin,$(shell grep -l 'sweep\.h"' $(TEST_SRC)))
 LONG_TESTS := $(patsubst %,$(BUILD)/tests/test_diff_%,quiet short hosts)
 LEFT_OUT   := $(if $(filter 1,$(DEV)),$(if $(filter all,$(JBPF_TEST_SWEEPS)),,$(LONG_TESTS)))
 
@@ -404,7 +408,7 @@ check-aarch64:
 product-objects: $(LIB_OBJ) $(PROGRAMS:$(BUILD)/bin/%=$(BUILD)/user/%.o)
 
 .PHONY: objects
-objects: product-objects $(TEST_SRC:%.c=$(BUILD)/%.o) $(TOOL_SRC:%.c=$(BUILD)/%.o) $(CRASH_SRC:%.c=$(BUILD)/%.o) \
+objects: product-objects $(TEST_OBJ) $(TOOL_SRC:%.c=$(BUILD)/%.o) $(CRASH_SRC:%.c=$(BUILD)/%.o) \
 	 $(LIVE_SRC:%.c=$(BUILD)/%.o)
 
 .PHONY: check-style
@@ -482,7 +486,7 @@ help:
 	@echo 'Knobs: V=1 shows commands; DEV=1 adds -Werror, ASan, UBSan in build-dev/'
 
 -include $(CRASH_SRC:%.c=$(BUILD)/%.d) $(LIVE_SRC:%.c=$(BUILD)/%.d) $(TOOL_SRC:%.c=$(BUILD)/%.d) $(SLOW_BIN:%=%.d) $(FAIL_BIN:%=%.d) $(AID_BIN:%=%.d) $(REPLAY_BIN:%=%.d)
--include $(LIB_OBJ:.o=.d) $(DOCS_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BENCH_SRC:%.c=$(BUILD)/%.d)
+-include $(LIB_OBJ:.o=.d) $(DOCS_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_SRC:%.c=$(BUILD)/%.d)
 -include $(SKEL:.skel.h=.bpf.d) $(BUILD)/tests/bpf/unwind_dump.bpf.d $(BENCH_BPF:%.bpf.c=$(BUILD)/%.bpf.d)
 -include $(FUZZ_OBJ:.o=.d) $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/%.d)
 -include $(BUILD)/user/jbpf.d $(BUILD)/user/jbpfd.d

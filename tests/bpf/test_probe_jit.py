@@ -16,7 +16,7 @@ pytestmark = pytest.mark.live
 
 # The last: as frames of JIT code are taken in a walk by rules.
 VARIANTS = {"oncpu": [], "oncpu_compat": ["--compat"], "rules": ["--space", "fp"]}
-# tests/unit/test_walk.c walks all of them, over the same memory: in the gate, one shows that the kernel does as it does.
+# tests/unit/bpf/test_walk.c walks all of them, over the same memory: in the gate, one shows that the kernel does as it does.
 REPLAYED = pytest.mark.long("one variant more of what test_walk.c judges by replay: time")
 
 

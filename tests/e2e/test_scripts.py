@@ -47,8 +47,8 @@ def checkout(tmp_path):
         shutil.copy2(TOP / name, copy / name)
     module = SPDX + "int x;\n" * 101
     for name, text in [("user/util/probe_host.c", module), ("user/util/fs.c", module), ("bpf/jbpf.h", BPF_HEADER),
-                       ("tests/unit/test_fs.c", SPDX), ("tests/e2e/test_good.py", GOOD_TESTS),
-                       ("tests/unit/covered.txt", "probe_host: unit/test_fs.c\n")]:
+                       ("tests/unit/util/test_fs.c", SPDX), ("tests/e2e/test_good.py", GOOD_TESTS),
+                       ("tests/unit/covered.txt", "util/probe_host: test_fs.c\n")]:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_text(text)
     run("git", "init", "-q", copy, check=True)
@@ -256,10 +256,10 @@ def test_style_rule_can_fail(checkout, rule, path, text):
 
 
 @pytest.mark.parametrize("line, said", [
-    ("bad: unit/test_fs.c", "no module bad"),
-    ("fs: unit/test_fs.c", "fs has a unit test"),
-    ("probe_host:", "no test covers probe_host"),
-    ("probe_host: unit/test_bad.c", "no tests/unit/test_bad.c"),
+    ("bad: test_fs.c", "no module bad"),
+    ("util/fs: test_fs.c", "util/fs has a unit test"),
+    ("util/probe_host:", "no test covers util/probe_host"),
+    ("util/probe_host: test_bad.c", "there is no test_bad.c"),
 ], ids=lambda value: value.split(":")[0] if ":" in value else "")
 def test_list_of_tests_says_what_is_so(checkout, line, said):
     with open(checkout / "tests/unit/covered.txt", "a") as covered:
@@ -275,9 +275,16 @@ def test_list_of_tests_says_what_is_so(checkout, line, said):
 ], ids=["called", "included", "unknown"])
 def test_module_that_a_unit_test_calls_needs_no_line(checkout, text, is_covered):
     (checkout / "user/util/called.c").write_text(SPDX + "int x;\n" * 101)
-    (checkout / "tests/unit/test_fs.c").write_text(SPDX + text)
+    (checkout / "tests/unit/util/test_fs.c").write_text(SPDX + text)
     result = run(checkout / "scripts" / "check-style", "tests", cwd=checkout)
     assert (result.returncode == 0) == is_covered, result.stdout
+
+
+def test_unit_test_of_another_room_is_none_of_this_one(checkout):
+    (checkout / "user/host").mkdir()
+    (checkout / "user/host/fs.c").write_text(SPDX + "int x;\n" * 101)
+    result = run(checkout / "scripts" / "check-style", "tests", cwd=checkout)
+    assert result.returncode == 1 and "user/host/fs.c: wants tests/unit/host/test_fs.c" in result.stdout, result.stdout
 
 
 @pytest.mark.parametrize("test", [

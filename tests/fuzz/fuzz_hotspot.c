@@ -16,8 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/fuzz/hotspot_exercise.h"
-#include "tests/fuzz/hotspot_image.h"
+#include "tests/unit/symbols/hotspot/hotspot_exercise.h"
+#include "tests/unit/symbols/hotspot/hotspot_image.h"
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Records the memory of a live JVM that reading it touches, for tests and for the fuzz target
- * (tests/fuzz/hotspot_image.h), and shows what is read.
+ * (tests/unit/symbols/hotspot/hotspot_image.h), and shows what is read.
  *
  *     hotspot_image record PID OUT [LOOKS]   LOOKS: blobs looked at closely, besides "Inlined"
  *     hotspot_image replay FILE [LOOKS]      what a recorded image says
@@ -26,8 +26,8 @@
 
 #include "symbols/elf/libjvm.h"
 #include "symbols/parser/parser.h"
-#include "tests/fuzz/hotspot_exercise.h"
-#include "tests/fuzz/hotspot_image.h"
+#include "tests/unit/symbols/hotspot/hotspot_exercise.h"
+#include "tests/unit/symbols/hotspot/hotspot_image.h"
 #include "tests/unit/parse_here.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"

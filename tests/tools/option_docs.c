@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Writes what man pages and completions say of options, and FORMAT.md of a window's numbers, again,
- * from the tables of the programs: `make docs`. tests/unit/test_option_docs.c fails while it would change something.
+ * from the tables of the programs: `make docs`. tests/unit/cli/test_option_docs.c fails while it would change something.
  * Usage: option_docs        in the top folder of the sources
  */
 #include <errno.h>

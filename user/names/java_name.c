@@ -2,7 +2,7 @@
 /*
  * Canonical Java names. The JVM and the frameworks on it put counters, addresses and hashes into
  * the names of generated classes; flame graphs of two runs only compare when these are gone: see
- * java_generated.c. The real names behind the rules are in tests/unit/test_java_name.c.
+ * java_generated.c. The real names behind the rules are in tests/unit/names/test_java_name.c.
  *
  * A name is split once, since a class or a method may have blanks and parentheses (JVMS 4.2.2), and
  * what is left of "f(x)(int)" looks as if it had parameters. Of the class, removing one part may
