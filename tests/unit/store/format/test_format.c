@@ -125,6 +125,37 @@ static void commit_record_reads_back(void **state)
 	assert_memory_equal(got.segment_id, "ABCDEFGHIJKLMNOP", 16);
 }
 
+/* Each has a value of its own: a place that two share, or that lies behind the fixed fields, would show. */
+static void every_number_of_a_commit_record_has_a_place_of_its_own(void **state)
+{
+	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT, labels = STRBUF_INIT;
+	struct format_commit all = sample, got;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(window_fields); i++)
+		(void)window_number_set(&all.window, window_fields[i].offset,
+					window_fields[i].bytes, (i + 1) * 0x0101010101010101ull);
+	memset(all.window.boot_id, 0xee, sizeof(all.window.boot_id));
+	all.lines_len = all.lines_crc = 0xdddddddd;
+	assert_int_equal(format_encode_commit(&all, &bytes), 0);
+	assert_int_equal(decode(&bytes, &labels, &got), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(window_fields); i++) {
+		const struct window_field *field = &window_fields[i];
+
+		if (field->commit_at != WINDOW_FIELD_NOT_IN_COMMIT)
+			assert_int_equal(
+				window_number_get(&got.window, field->offset, field->bytes),
+				window_number_get(&all.window, field->offset, field->bytes));
+	}
+	assert_memory_equal(got.window.boot_id, all.window.boot_id, sizeof(got.window.boot_id));
+	assert_int_equal(got.lines_len, all.lines_len);
+	assert_int_equal(got.lines_crc, all.lines_crc);
+	assert_int_equal(got.threads_len, sample.threads_len);
+	assert_int_equal(got.threads_crc, sample.threads_crc);
+	assert_int_equal(got.ticks_len, sample.ticks_len);
+	assert_int_equal(got.ticks_crc, sample.ticks_crc);
+}
+
 static void header_record_reads_back(void **state)
 {
 	const struct format_header header = {
@@ -360,6 +391,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commit_record_reads_back),
+		cmocka_unit_test(every_number_of_a_commit_record_has_a_place_of_its_own),
 		cmocka_unit_test(header_record_reads_back),
 		cmocka_unit_test(every_changed_bit_is_noticed),
 		cmocka_unit_test(cut_records_are_refused),
