@@ -63,7 +63,7 @@ struct recorder {
 	struct unwind_feed unwind;
 	struct window_queue queue;
 	struct naming_beat beat;
-	struct running *running; /* NULL: nobody reads along */
+	struct running *running; /* NULL: no live reader */
 	bool changes;		 /* the next ones are in force when this window ends */
 	struct recorder_options next_options;
 	struct naming_end facts; /* of the last window's answer */

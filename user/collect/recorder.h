@@ -110,7 +110,7 @@ void recorder__end_window(struct recorder *recorder);
 void recorder__drop_window(struct recorder *recorder);
 
 /*
- * Appends what the window that runs has counted since the last snapshot, as a packet for who reads along: see
+ * Appends what the window that runs has counted since the last snapshot, as a packet for live readers: see
  * running.h. 0 or -errno.
  */
 __must_check int recorder__snapshot(struct recorder *recorder, struct strbuf *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the window that runs has counted since the last snapshot, by process, as a packet for who reads along
+ * What the window that runs has counted since the last snapshot, by process, as a packet for live readers
  * (running_wire.h). It changes nothing of the window, and nothing is kept or paid where nobody asks,
  * but the names of processes (sight_table__note_called()). A process is told of only when it is known to
  * want to be recorded; until then its samples are in the sum of all.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What jbpfd tells who reads along: the samples of the last second or so of the window that runs, by
+ * What jbpfd sends live readers: the samples of the last second or so of the window that runs, by
  * process. Packets (user/util/packet_stream.h) over a Unix socket (user/store/store_socket.h), in one
  * direction; a reader says nothing. The other side may be of another version: the kind of a packet says of
  * which it is. All is checked as a stranger's. No I/O, no clock.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who reads along: connections to the socket beside the store, each of which is told once a second what the
+ * Live readers: connections to the socket beside the store, each of which is told once a second what the
  * window that runs has counted (user/collect/running.h). Without a reader nothing is looked at.
  *
  * A reader is told and never heard: nothing is received from it, and one that says something is put out. It

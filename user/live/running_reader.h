@@ -3,7 +3,7 @@
  * Reads along with jbpfd: what the window that runs has counted in the last second, from the socket beside
  * the store. Never waits; connects again when it was put out.
  *
- * In: the directory of a store. Out: snapshots, through a listener that borrows them. Who reads along owns it.
+ * In: the directory of a store. Out: snapshots, through a listener that borrows them. Whoever shows them owns it.
  */
 #ifndef JBPF_LIVE_RUNNING_READER_H
 #define JBPF_LIVE_RUNNING_READER_H

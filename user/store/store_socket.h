@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Unix socket beside a store, over which its jbpfd tells who reads along what the window that runs
+ * The Unix socket beside a store, over which its jbpfd sends live readers what the window that runs
  * counts (user/collect/running_wire.h): DIR/running. Who may read the profiles may connect: mode 0660, the
  * directory's group. Paths may be of any length.
  */

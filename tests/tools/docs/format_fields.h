@@ -8,8 +8,8 @@
 #include "user/util/strbuf.h"
 
 /*
- * Appends the document with the table between <!-- begin fields --> and <!-- end --> made anew. Of no
- * use to it are the tables of options. 0; -EINVAL: a mark is wrong; -ENOMEM.
+ * Appends the document, in which what stands between <!-- begin fields --> and <!-- end --> is replaced by the
+ * table of today. The tables of options are not used. 0; -EINVAL: a mark is wrong; -ENOMEM.
  */
 __must_check int format_fields_fill(const struct option_table *const *tables, const char *document,
 				    struct strbuf *out);

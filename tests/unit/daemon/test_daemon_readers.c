@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who reads along: what each is told, who is refused, and who is put out. The recorder and time are the test's. */
+/* Live readers: what each is told, who is refused, and who is put out. The recorder and time are the test's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
