@@ -411,7 +411,8 @@ static size_t count_virtual(const struct streams *streams)
 		char version[DUMP_LIST_VERSION_BYTES];
 
 		dump_list_jdk_version(&streams->items[i].latest, version);
-		cnt += streams->items[i].latest.is_jvm && atoi(version) >= VIRTUAL_THREADS_JDK;
+		cnt += streams->items[i].latest.is_jvm &&
+		       strtol(version, NULL, 10) >= VIRTUAL_THREADS_JDK;
 	}
 	return cnt;
 }
