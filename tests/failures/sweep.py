@@ -4,9 +4,10 @@
 (EIO, ENOSPC, half of it), for n = 1, 2, 3 ... as SQLite's tests do it. After each the program must have said
 clearly that it failed, or have given the whole right result; nothing that is stored may be lost, and nothing
 may crash. With --fast, for scripts/check, each place of the program fails in each way, but not again in each command
-that comes by there, nor in each round of a loop (some_rounds()); and where each n is dear, a part of them.
+that comes by there, nor in each round of a loop (some_rounds()); and where each n is dear, a part of them. With --turn COMMIT,
+too, a third of these places: which one, the commit says.
 
-Usage: tests/failures/sweep.py [--build DIR] [--fast] [--only CASE] [--max-points N]
+Usage: tests/failures/sweep.py [--build DIR] [--fast [--turn COMMIT]] [--only CASE] [--max-points N]
 Last line: "N passed, N failed"; a case with a way to fail is one test.
 """
 import argparse
@@ -26,6 +27,7 @@ import time
 TOP = pathlib.Path(__file__).resolve().parents[2]
 MODES = ["memory", "EIO", "ENOSPC", "short"]
 FAST_POINTS = 12  # of a case that copies a store, and mode
+TURNS = 3
 MEMORY_BYTES = 2 << 30  # many times what the sweep writes
 JOBS = 2
 TIMEOUT_S = 120
@@ -439,6 +441,7 @@ class Sweep:
         self.work = work
         self.fast = options.fast
         self.max_points = options.max_points
+        self.turn = None if options.turn is None else int(options.turn, 16) % TURNS
         self.points = 0
         self.tried = set()  # (mode, place, which of its calls), with --fast
         self.day = today()
@@ -524,14 +527,19 @@ class Sweep:
         """Which calls fail: all, or some that are spread evenly and end with the last, or those that did not yet."""
         points = self.max_points or (case.fast_points if self.fast else None)
         if points and counted.cnt > points:
-            return sorted({max(1, counted.cnt * (i + 1) // points) for i in range(points)})
+            spread = [max(1, counted.cnt * (i + 1) // points) for i in range(points)]
+            return sorted({*self.of_turn(spread), spread[-1]})
         if not self.fast or points or counted.cnt != len(counted.places):
             return range(1, counted.cnt + 1)
         new = {(mode, *key): number for key, number in some_rounds(counted.places).items()
                if (mode, *key) not in self.tried}
         self.tried |= set(new)
         # The last one of each command: mostly that is its output.
-        return sorted({*new.values(), *([counted.cnt] if counted.cnt else [])})
+        return sorted({*self.of_turn(list(new.values())), *([counted.cnt] if counted.cnt else [])})
+
+    def of_turn(self, numbers):
+        """Neighbours, of one function, have different turns."""
+        return numbers if self.turn is None else numbers[self.turn::TURNS]
 
     @staticmethod
     def faults(case, mode, pool, numbers):
@@ -566,6 +574,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, default=TOP / "build")
     parser.add_argument("--fast", action="store_true")
+    parser.add_argument("--turn", metavar="COMMIT", help="with --fast: a third of the places, by this commit's hash")
     parser.add_argument("--only", help="cases whose names begin so")
     parser.add_argument("--max-points", type=int, help="of a case and mode")
     options = parser.parse_args()
