@@ -220,7 +220,7 @@ static int visit_hours(struct clickhouse_source *source, const struct clickhouse
  * stream is held. The others are few: they are handed out one by one.
  */
 struct range {
-	struct clickhouse_part middle, ends;
+	struct clickhouse_part head, middle, tail;
 	const struct hours *hours;
 	struct window_classes *classes; /* of the middle; NULL = they are not the same */
 	struct keys keys;		/* wanted are those of the middle */
@@ -261,8 +261,10 @@ static int take_of_range(void *ctx, const struct clickhouse_field *fields)
 	if (err || !is_wanted(visitor, &row) || !visitor->window)
 		return err == -EEXIST ? 0 : err;
 	minute = clickhouse_minute_of(&row.window);
-	if (minute < range->hours->begin_unix_s || minute >= range->hours->end_unix_s)
-		return clickhouse_part_keep(&range->ends, fields);
+	if (minute < range->hours->begin_unix_s)
+		return clickhouse_part_keep(&range->head, fields);
+	if (minute >= range->hours->end_unix_s)
+		return clickhouse_part_keep(&range->tail, fields);
 	range->keys.wanted[id] = true;
 	clickhouse_part_meet(&range->middle, minute);
 	err = hand_out_lines(visitor, &row.window);
@@ -284,6 +286,19 @@ static int hand_out_middle(struct range *range, struct clickhouse_source *source
 		return err;
 	rest.wants_lines = false; /* they were handed out */
 	return visit_hours(source, &rest, range->hours, &range->keys, range->middle.visitor);
+}
+
+/* Most of their stacks are those of the middle. */
+static int hand_out_ends(struct range *range)
+{
+	int err;
+
+	range->head.texts = range->middle.texts;
+	range->middle.texts = NULL;
+	err = hand_out(&range->head);
+	range->tail.texts = range->head.texts;
+	range->head.texts = NULL;
+	return err ? err : hand_out(&range->tail);
 }
 
 static int take_count(void *ctx, const struct clickhouse_field *fields)
@@ -312,9 +327,7 @@ static int read_range(struct range *range, struct clickhouse_source *source,
 		err = check_count(&source->session, range->keys.cnt, range->hours->windows);
 	if (!err)
 		err = hand_out_middle(range, source, select);
-	range->ends.texts = range->middle.texts; /* most of their stacks are there */
-	range->middle.texts = NULL;
-	return err ? err : hand_out(&range->ends);
+	return err ? err : hand_out_ends(range);
 }
 
 static int visit_range(struct clickhouse_source *source, const struct clickhouse_select *select,
@@ -322,7 +335,6 @@ static int visit_range(struct clickhouse_source *source, const struct clickhouse
 {
 	struct range range = {
 		.middle = begin_part(source, select, visitor),
-		.ends = begin_part(source, select, visitor),
 		.hours = hours,
 		.classes = visitor->same ? window_classes__new(visitor) : NULL,
 		.keys = { .ids = strtab__new() },
@@ -331,10 +343,11 @@ static int visit_range(struct clickhouse_source *source, const struct clickhouse
 
 	range.middle.select.begin_unix_s = (uint32_t)hours->items[0].unix_s;
 	range.middle.select.end_unix_s = (uint32_t)hours->items[hours->cnt - 1].unix_s + HOUR_S;
-	range.ends.select = range.middle.select;
+	range.head = range.tail = range.middle;
 	err = read_range(&range, source, select);
+	clickhouse_part_release(&range.head);
 	clickhouse_part_release(&range.middle);
-	clickhouse_part_release(&range.ends);
+	clickhouse_part_release(&range.tail);
 	window_classes__free(range.classes);
 	strtab__free(range.keys.ids);
 	free(range.keys.wanted);
