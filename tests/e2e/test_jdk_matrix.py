@@ -66,14 +66,16 @@ class Scene:
 
     def start_all(self, app):
         self.start("mixed", java("Mixed", 600, 40, 2 if self.for_figures else 1, inline=True))
-        self.start("interp", java("Interp", 600, 50 if self.for_figures else 20, flags=["-Xint"]))
+        everywhere = self.for_figures or self.jdk == 17  # of other JDKs the gate has what differs between them
+        if everywhere:
+            self.start("interp", java("Interp", 600, 50 if self.for_figures else 20, flags=["-Xint"]))
         if self.for_figures:
             # DebugNonSafepoints: without it the compilers describe no instructions but calls.
             self.start("inlined", java("Inlined", inline=True, flags=[
                 "-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]), "--cpus=0.4")
+            self.start("environment", java("Shares", 600, 15, frame_pointer=False),
+                       "-e", "JAVA_TOOL_OPTIONS=-XX:+PreserveFramePointer")
         self.start("without", java("Shares", 600, 15, frame_pointer=False))
-        self.start("environment", java("Shares", 600, 15, frame_pointer=False),
-                   "-e", "JAVA_TOOL_OPTIONS=-XX:+PreserveFramePointer")
         # Where no command line shows it: JDK 8 reads files of flags only.
         (app / "flags").write_text("+PreserveFramePointer\n")
         (app / "arguments").write_text("-XX:+PreserveFramePointer\n")
@@ -196,10 +198,11 @@ def test_interpreted_methods_are_all_named(scene):
 
 
 def test_frame_pointer_flag_is_seen_wherever_it_was_given(scene):
-    for name in ("mixed", "environment", "file"):
+    for name in {"mixed", "environment", "file"} & set(scene.pids):
         assert scene.stream(name)["preserve_frame_pointer"] == "on", (name, scene.stream(name))
         assert not any("FramePointer" in problem for problem in scene.stream(name)["problems"])
-    assert scene.stream("environment")["preserve_frame_pointer_from"] == "environment"
+    if "environment" in scene.pids:
+        assert scene.stream("environment")["preserve_frame_pointer_from"] == "environment"
     assert scene.stream("mixed")["preserve_frame_pointer_from"] == "command line"
     assert scene.stream("without")["preserve_frame_pointer"] == "off", scene.stream("without")
 
@@ -299,7 +302,8 @@ def test_killed_jvms_keep_their_names(engine, daemon):
         container.remove()
 
 
-@pytest.mark.parametrize("jdk", each_jdk(17, of=(8, 17, 25)))
+@pytest.mark.long("four JVMs more: test_hotspot_reader.py's is killed while it is read, test_churn.py's code comes and goes")
+@pytest.mark.parametrize("jdk", (8, 17, 25))
 def test_jvms_that_come_and_die_do_not_harm_the_daemon(engine, daemon, jdk):
     """Killed at odd moments of their start, of being read, and of a window's end."""
     profiler = daemon(window="1s").start().wait_ready()
