@@ -180,6 +180,7 @@ def test_jvm_near_its_limit_of_threads_is_left_alone(jvm):
     assert_unharmed(container)
 
 
+@pytest.mark.long("one JVM more: the kernel's limits of threads and of processes come to one gate")
 def test_jvm_near_its_limit_of_processes_is_left_alone(jvm):
     """The limit counts a user's threads on the whole host: a user of its own for each JVM."""
     threads = len(os.listdir(f"/proc/{jvm('nproc', flags=FIXED_THREADS, user='23450:23450').pid}/task"))

@@ -168,6 +168,7 @@ def test_paused_read_only_container_with_attach_disabled_is_read(engine, jdk):
 
 
 @pytest.mark.live
+@pytest.mark.long("an engine of its own: test_user_namespace.py has a daemon name such a JVM")
 def test_jvm_in_a_user_namespace_is_read(remapped_engine):
     container = remapped_engine.start_ready("reader-userns", java("Mixed", 600, 10, 1, inline=True), "WARM", user="0:0")
     wait_compiled(container.pid, lambda methods: any(

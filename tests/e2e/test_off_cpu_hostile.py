@@ -86,6 +86,7 @@ def test_threads_that_change_state_all_the_time(scene, attacker):
     scene.assert_goes_on(began)
 
 
+@pytest.mark.long("20 s: the same fork bomb is beside the witnesses of test_hostile_processes.py")
 def test_processes_without_end(scene, engine):
     began = time.time()
     container = engine.start_ready("bomb", ["/app/hostile_process", "bomb", str(SECONDS)], "READY",

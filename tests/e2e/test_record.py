@@ -79,7 +79,7 @@ def test_a_command_that_outlives_the_recording_goes_on(tmp_path):
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("kind", ["pid", "container", "several"])
+@pytest.mark.parametrize("kind", ["pid", pytest.param("container", marks=pytest.mark.long("\"several\" has a container, too")), "several"])
 def test_record_names_java_of_what_was_selected_and_nothing_else(container, tmp_path, spinner, kind):
     spinner("native_spinner", 600, 30)
     out = tmp_path / "out.folded"

@@ -335,6 +335,7 @@ def make_large(folder):
     return paths
 
 
+@pytest.mark.long("half a minute of windows that must end: which table goes and comes back, test_unwind_cache.c judges")
 def test_tables_out_of_use_make_room_for_others_and_come_back(daemon, program, tmp_path):
     """Half of the 8 MiB is one container's share: of two tables of 3.3 MiB one has room at a time."""
     make_late(tmp_path)

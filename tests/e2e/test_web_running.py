@@ -285,6 +285,7 @@ def test_who_is_among_the_others_stays_there(merged):
 # ---- windows that end, and a jbpfd that does ------------------------------------------------------
 
 @pytest.mark.live
+@pytest.mark.long("most of a minute of a browser that draws each second; a window that goes on, and a reason in one line, have tests above")
 def test_pictures_get_newer_and_without_jbpfd_the_reason_is_one_line(browser, folder, engine):
     own = folder / "short"
     own.mkdir()
