@@ -36,7 +36,8 @@ def manifest():
 def package(tmp_path_factory):
     """The package, unpacked, and what dpkg says about it."""
     out = tmp_path_factory.mktemp("deb")
-    made = run(TOP / "scripts/package/make-deb", out, timeout=300)
+    # Symbols are a package of their own, of which nothing is judged.
+    made = run(TOP / "scripts/package/make-deb", out, timeout=300, env=os.environ | {"DEB_BUILD_OPTIONS": "noautodbgsym"})
     assert made.returncode == 0, made.stderr
     path = next(Path(line) for line in made.stdout.splitlines() if "/jbpf_" in line)
     root = out / "root"
@@ -176,7 +177,7 @@ def test_package_installs_upgrades_and_goes_without_a_trace(package, other_root)
     control, config = tree / "DEBIAN/control", tree / "etc/jbpf/jbpfd.conf"
     control.write_text(re.sub(r"^Version:.*", "Version: 9.0", control.read_text(), flags=re.M))
     config.write_text(config.read_text().replace("#keep-age   = 30d", "#keep-age   = 31d"))
-    run("dpkg-deb", "-b", tree, other_root / "tmp/later.deb", check=True)
+    run("dpkg-deb", "-Zgzip", "-z1", "-b", tree, other_root / "tmp/later.deb", check=True)
     shutil.copy(first, other_root / "tmp/first.deb")
 
     def inside(*command):
