@@ -64,8 +64,9 @@ def dumped(store, *options):
     return result.stdout
 
 
-@pytest.mark.parametrize("arguments", [["sweep"], ["readers"], ["kill", "200", "20261121"]],
-                         ids=lambda arguments: arguments[0])
+@pytest.mark.parametrize("arguments", [["sweep"], ["readers"], ["kill", "60", "20261121"], pytest.param(
+    ["kill", "200", "20261122"], marks=pytest.mark.long("more of the same: make check-crash kills two thousand times"))],
+                         ids=lambda arguments: "-".join(arguments[:2]))
 def test_nothing_committed_is_lost_or_seen_twice(arguments, tmp_path):
     # In memory where it can be: thousands of syncs, and a kill does not care about them.
     memory = Path("/dev/shm")
