@@ -65,7 +65,7 @@ def anything(_data, *_):
 
 
 @pytest.mark.parametrize("variant", [[], pytest.param(["--compat"], marks=pytest.mark.long(
-    "29 programs once more: what opts out is asked by the same code, and scripts/check-kernels runs that way"))],
+    "29 programs once more: both ways ask by the same code, and others of the gate run this one"))],
                          ids=["oncpu", "oncpu_compat"])
 def test_who_opts_out_is_not_sampled_and_who_does_not_is(variant):
     def has_on(data, *loads):
