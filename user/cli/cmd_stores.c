@@ -120,3 +120,12 @@ int cmd_stores_open_all(const struct option_stores *stores, enum event event,
 	pr_err("nothing is compared: not all of the stores can be read\n");
 	return -EIO;
 }
+
+int cmd_stores_events(const struct option_stores *stores, uint32_t *events)
+{
+	char why[768];
+
+	if (stores->from)
+		return clickhouse_source_events(stores->from, events, why, sizeof(why));
+	return store_events(stores->cnt ? stores->dirs[0] : STORE_DEFAULT_DIR, events);
+}

@@ -20,5 +20,7 @@ __must_check int cmd_stores_open(const struct option_stores *stores, enum event 
 /* The same, but a failure when one of them cannot be opened. */
 __must_check int cmd_stores_open_all(const struct option_stores *stores, enum event event,
 				     struct store_source **out);
+/* EVENT_BIT() of the events that the first of them, or the server, has. 0 or -errno; opening tells what is wrong. */
+__must_check int cmd_stores_events(const struct option_stores *stores, uint32_t *events);
 
 #endif

@@ -182,7 +182,7 @@ static const struct option_row compared_rows[] = {
 	  .needed = DAYS,
 	  OPTION_FIELD(struct parsing, options.days) },
 	{ OPTION_ROW_STORES(struct parsing, options.stores), .uses = FROM_STORE },
-	{ OPTION_ROW_FROM(struct parsing, options.stores), .uses = TIMES | GROUPS | OUTLIERS },
+	{ OPTION_ROW_FROM(struct parsing, options.stores), .uses = FROM_STORE },
 	{ OPTION_ROW_EVENT(struct parsing, options.event, event_view_words), .uses = FROM_STORE },
 	{ .name = NULL },
 };

@@ -22,7 +22,6 @@
 #include "user/host/host_name.h"
 #include "user/model/event.h"
 #include "user/output/info.h"
-#include "user/store/store.h"
 #include "user/model/event_view.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -105,7 +104,7 @@ static int find_services(struct days_run *run)
 					      &run->services);
 	if (err) {
 		pr_err("the store in '%s' cannot be read: %s\n", store_source__name(job->reader),
-		       errstr(err));
+		       store_source__failure(job->reader, err));
 		return err;
 	}
 	if (keep_busy(&run->services) == 0) {
@@ -138,6 +137,9 @@ static int write_day(struct days_run *run)
 		return err;
 
 	host_name(host, sizeof(host));
+	/* What a server has is of many, and seldom of this one. */
+	if (run->options->stores.from)
+		*host = '\0';
 
 	const struct diff_days_report report = {
 		.host = *host ? host : NULL,
@@ -306,9 +308,7 @@ static uint32_t events_of(const struct diff_cmd_options *options)
 	if (options->has_event)
 		return EVENT_BIT(options->event);
 	/* What is wrong with the store is told when it is opened. */
-	if (store_events(options->stores.cnt ? options->stores.dirs[0] : STORE_DEFAULT_DIR,
-			 &stored) ||
-	    !(stored & both))
+	if (cmd_stores_events(&options->stores, &stored) || !(stored & both))
 		return EVENT_BIT(EVENT_CPU);
 	return stored & both;
 }

@@ -230,7 +230,7 @@ static int fill_series(struct service_work *work)
 		if (!err)
 			err = measure_day(work, &date);
 		/* Should time or memory not be enough for all, the next run goes on from here. */
-		if (!err && work->has_many_stacks)
+		if (!err && (work->has_many_stacks || job->stores->from))
 			err = write_series(work);
 	}
 	return err ? err : write_series(work);
@@ -446,7 +446,8 @@ int diff_days_service_run(const struct diff_days_job *job, const struct diff_day
 	diff_notes_release(&work.notes);
 	if (err && err != -ENOMEM)
 		err = diff_days_outcome_say(out, DIFF_DAYS_STATE_FAILED, "%s",
-					    err == -E2BIG ? "too many different stacks" :
-							    errstr(err));
+					    err == -E2BIG ?
+						    "too many different stacks" :
+						    store_source__failure(job->reader, err));
 	return err;
 }
