@@ -75,20 +75,36 @@ def manifests():
     return {path.name: list(yaml.safe_load_all(path.read_text())) for path in sorted(FOLDER.glob("*.yaml"))}
 
 
+WORK = ("DaemonSet", "Deployment", "CronJob")
+
+
+def template_of(one):
+    """The pod's, of what makes pods."""
+    return one["spec"].get("jobTemplate", one)["spec"]["template"]
+
+
+def work_of(name):
+    one, = (one for one in manifests()[name] if one["kind"] in WORK)
+    return one
+
+
 def test_kustomization_names_every_manifest():
     (kustomization,) = manifests()["kustomization.yaml"]
     others = set(manifests()) - {"kustomization.yaml"}
     assert set(kustomization["resources"]) == others
-    images = {container["image"].partition(":")[0] for name in others for one in manifests()[name]
-              if one["kind"] in ("DaemonSet", "Deployment") for container in one["spec"]["template"]["spec"]["containers"]}
+    images = {container["image"].partition(":")[0] for name in others for one in manifests()[name] if one["kind"] in WORK
+              for container in template_of(one)["spec"]["containers"]}
     assert images == {one["name"] for one in kustomization["images"]}
     assert {one["metadata"].get("namespace", "jbpf") for name in others for one in manifests()[name]} == {"jbpf"}
 
 
-@pytest.mark.parametrize("name", ["push.yaml", "web.yaml", "web-fleet.yaml"])
+OF_A_FLEET = ("web-fleet.yaml", "daily.yaml")
+
+
+@pytest.mark.parametrize("name", ["push.yaml", "web.yaml", "web-fleet.yaml", "daily.yaml"])
 def test_what_only_reads_has_no_rights_and_bounds(name):
-    (one,) = manifests()[name]
-    spec = one["spec"]["template"]["spec"]
+    one = work_of(name)
+    spec = template_of(one)["spec"]
     (container,) = spec["containers"]
     assert "hostPID" not in spec and "hostNetwork" not in spec and spec["automountServiceAccountToken"] is False
     context = container["securityContext"]
@@ -96,28 +112,43 @@ def test_what_only_reads_has_no_rights_and_bounds(name):
     assert context["readOnlyRootFilesystem"] is True
     assert set(container["resources"]["limits"]) == set(container["resources"]["requests"])
     store = [mount for mount in container["volumeMounts"] if mount["mountPath"] == "/var/lib/jbpf"]
-    assert [mount.get("readOnly") for mount in store] == ([] if name == "web-fleet.yaml" else [True])
+    assert [mount.get("readOnly") for mount in store] == ([] if name in OF_A_FLEET else [True])
     # kubectl-jbpf and the DaemonSet of jbpfd find their own pods by this.
-    labels = one["spec"]["template"]["metadata"]["labels"]
-    assert labels == one["spec"]["selector"]["matchLabels"] and labels["app.kubernetes.io/name"] != "jbpf"
+    labels = template_of(one)["metadata"]["labels"]
+    assert labels["app.kubernetes.io/name"] != "jbpf"
+    assert one["kind"] == "CronJob" or labels == one["spec"]["selector"]["matchLabels"]
 
 
-@pytest.mark.parametrize("name, program", [("push.yaml", "jbpf-push"), ("web.yaml", "jbpf-web"), ("web-fleet.yaml", "jbpf-web")])
+@pytest.mark.parametrize("name, program", [("push.yaml", "jbpf-push"), ("web.yaml", "jbpf-web"), ("web-fleet.yaml", "jbpf-web"), ("daily.yaml", "jbpf-diff")])
 def test_command_lines_of_manifests_are_taken(name, program):
-    (one,) = manifests()[name]
-    (container,) = one["spec"]["template"]["spec"]["containers"]
+    (container,) = template_of(work_of(name))["spec"]["containers"]
     assert container["command"] == [program]
     arguments = [re.sub(r"^\$\(JBPF_\w+_URL\)$", "clickhouse://h/d", argument) for argument in container["args"]]
     result = run(BIN / program, *arguments, "--version")
     assert result.returncode == 0, result.stderr
 
 
-def test_web_of_a_fleet_is_not_root_and_has_nothing_of_the_node():
-    (one,) = manifests()["web-fleet.yaml"]
-    spec = one["spec"]["template"]["spec"]
+@pytest.mark.parametrize("name", OF_A_FLEET)
+def test_what_is_of_a_fleet_is_not_root_and_has_nothing_of_the_node(name):
+    spec = template_of(work_of(name))["spec"]
     assert spec["securityContext"]["runAsNonRoot"] is True and spec["securityContext"]["runAsUser"] > 0
     assert not any("hostPath" in volume for volume in spec["volumes"])
     # The group may read the password's file, and the file has the name that is looked for.
     (secret,) = (volume["secret"] for volume in spec["volumes"] if "secret" in volume)
     assert secret["defaultMode"] == 0o440 and spec["securityContext"]["fsGroup"] == spec["securityContext"]["runAsGroup"]
     assert [item["path"] for item in secret["items"]] == ["clickhouse-password"]
+
+
+def test_the_daily_job_is_that_of_a_host_from_a_server_and_fails_when_something_got_slower():
+    job = work_of("daily.yaml")["spec"]
+    (container,) = template_of(work_of("daily.yaml"))["spec"]["containers"]
+    unit = (TOP / "scripts/systemd/jbpf-diff.service").read_text()
+    command = re.search(r"^ExecStart=\S+/(jbpf-diff .*)", unit, re.M)[1].replace("--store /var/lib/jbpf", "--from $(JBPF_DIFF_URL)")
+    assert container["command"] + container["args"] == command.split()
+    assert job["concurrencyPolicy"] == "Forbid" and job["jobTemplate"]["spec"]["backoffLimit"] == 0
+    assert template_of(work_of("daily.yaml"))["spec"]["restartPolicy"] == "Never"
+    # The series outlive the pod.
+    claim, = (one for one in manifests()["daily.yaml"] if one["kind"] == "PersistentVolumeClaim")
+    (pages,) = (one["name"] for one in template_of(work_of("daily.yaml"))["spec"]["volumes"]
+                if one.get("persistentVolumeClaim") == {"claimName": claim["metadata"]["name"]})
+    assert {"name": pages, "mountPath": container["args"][-1]} in container["volumeMounts"]
