@@ -469,6 +469,11 @@ install: all
 deb: all
 	$(Q)scripts/package/make-deb $(BUILD)
 
+# build/jbpf-VERSION.tgz
+.PHONY: chart
+chart: $(BUILD)/version.txt
+	$(Q)scripts/package/make-chart $(BUILD)
+
 .PHONY: clean
 clean:
 	$(Q)rm -rf build build-dev build-aarch64 build-analyzer build-fuzz build-coverage
@@ -500,6 +505,7 @@ help:
 	@echo 'make docs-pictures  makes the pictures of docs/ again, from a demo that it records for 20 minutes (root, Chromium)'
 	@echo 'make install      knobs: DESTDIR, prefix, bindir, mandir, completiondir, unitdir and the like'
 	@echo 'make deb          a Debian package in build/ (needs debhelper)'
+	@echo 'make chart        a Helm chart in build/, of scripts/kubernetes'
 	@echo 'make clean'
 	@echo 'Knobs: V=1 shows commands; DEV=1 adds -Werror, ASan, UBSan in build-dev/'
 

@@ -2,6 +2,7 @@
 """What is shipped for Kubernetes, without one: kubectl is a script that writes down what it is asked."""
 import os
 import re
+import tarfile
 
 import pytest
 import yaml
@@ -152,3 +153,102 @@ def test_the_daily_job_is_that_of_a_host_from_a_server_and_fails_when_something_
     (pages,) = (one["name"] for one in template_of(work_of("daily.yaml"))["spec"]["volumes"]
                 if one.get("persistentVolumeClaim") == {"claimName": claim["metadata"]["name"]})
     assert {"name": pages, "mountPath": container["args"][-1]} in container["volumeMounts"]
+
+
+# ---- the chart ----------------------------------------------------------------------------------
+
+def value_of(path, root):
+    for name in path.removeprefix(".").split("."):
+        root = root[name]
+    return root
+
+
+def render(text, root):
+    """What Go's text/template makes of it, for the few words that the chart has; others are refused."""
+    out, kept = "", [True]
+    parts = re.split(r"(\{\{.*?\}\})", re.sub(r"\s*\{\{-", "{{", text))
+    for part in parts:
+        word = re.fullmatch(r"\{\{ *(.*?) *\}\}", part)
+        if not word:
+            assert "{{" not in part and "}}" not in part, part
+            out += part if all(kept) else ""
+        elif found := re.fullmatch(r"if (\.[\w.]+)", word[1]):
+            kept.append(bool(value_of(found[1], root)))
+        elif word[1] == "end":
+            assert len(kept) > 1, "an end without an if"
+            kept.pop()
+        elif not all(kept):
+            pass
+        elif found := re.fullmatch(r"toYaml (\.[\w.]+) \| nindent (\d+)", word[1]):
+            lines = yaml.safe_dump(value_of(found[1], root)).rstrip("\n").split("\n")
+            out += "".join(f"\n{' ' * int(found[2])}{line}" for line in lines)
+        else:
+            found = re.fullmatch(r"(\.[\w.]+)(?: \| default (\.[\w.]+))?", word[1])
+            assert found, f"no word of the chart: {part}"
+            value = value_of(found[1], root) or (value_of(found[2], root) if found[2] else "")
+            out += str(value)
+    assert kept == [True], "an if without an end"
+    return out
+
+
+@pytest.fixture(scope="module")
+def chart(tmp_path_factory):
+    """The files of the chart by their names."""
+    made = run(TOP / "scripts/package/make-chart", tmp_path_factory.mktemp("chart"), check=True).stdout.strip()
+    with tarfile.open(made) as tar:
+        files = {member.name: tar.extractfile(member).read().decode() for member in tar}
+    about = yaml.safe_load(files["jbpf/Chart.yaml"])
+    assert made.endswith(f"/jbpf-{about['version']}.tgz")
+    return files
+
+
+def objects_of(chart, namespace="jbpf", **changed):
+    """The objects of each template, and the notes, with these values for those of the chart."""
+    values = yaml.safe_load(chart["jbpf/values.yaml"])
+    for path, value in changed.items():
+        *folders, name = path.split("__")
+        value_of(".".join(folders), values)[name] = value
+    about = yaml.safe_load(chart["jbpf/Chart.yaml"])
+    root = {"Values": values, "Release": {"Namespace": namespace}, "Chart": {"AppVersion": about["appVersion"]}}
+    texts = {name.removeprefix("jbpf/templates/"): render(text, root) for name, text in chart.items() if "/templates/" in name}
+    notes = texts.pop("NOTES.txt")
+    return {name: [one for one in yaml.safe_load_all(text) if one] for name, text in texts.items()}, notes
+
+
+def expected(namespace="jbpf", image="jbpf:latest"):
+    """The manifests, but for what a release changes."""
+    wanted = {name: [one for one in documents if one["kind"] != "Namespace"] for name, documents in manifests().items()}
+    del wanted["kustomization.yaml"]
+    for one in (one for documents in wanted.values() for one in documents):
+        if "namespace" in one["metadata"]:
+            one["metadata"]["namespace"] = namespace
+        for container in template_of(one)["spec"]["containers"] if one["kind"] in WORK else []:
+            container["image"] = image
+    return wanted
+
+
+ALL = {f"{part}__enabled": True for part in ("push", "web", "webFleet", "daily")}
+
+
+def test_chart_is_the_manifests(chart):
+    about = yaml.safe_load(chart["jbpf/Chart.yaml"])
+    assert about["apiVersion"] == "v2" and re.fullmatch(r"\d+\.\d+\.\d+(\+[0-9A-Za-z.-]+)?", about["version"])
+    image = f"jbpf:{about['appVersion']}"
+    alone, notes = objects_of(chart)
+    wanted = expected(image=image)
+    assert alone == {name: documents if name == "jbpf.yaml" else [] for name, documents in wanted.items()}
+    assert objects_of(chart, **ALL)[0] == wanted
+    assert "kubectl label namespace jbpf pod-security.kubernetes.io/enforce=privileged" in notes
+
+
+def test_values_of_the_chart_change_what_they_name(chart):
+    few = {"limits": {"memory": "3Gi"}}
+    changed, notes = objects_of(chart, "prof", **ALL, image__repository="r.example/jbpf", image__tag="7", push__resources=few,
+                                jbpfd__extraArgs=["--keep-bytes", "20G"], daily__schedule="5 4 * * *", daily__storage="1Ti")
+    wanted = expected("prof", "r.example/jbpf:7")
+    template_of(wanted["jbpf.yaml"][-1])["spec"]["containers"][0]["args"] += ["--keep-bytes", "20G"]
+    template_of(wanted["push.yaml"][0])["spec"]["containers"][0]["resources"] = few
+    claim, job = wanted["daily.yaml"]
+    claim["spec"]["resources"]["requests"]["storage"], job["spec"]["schedule"] = "1Ti", "5 4 * * *"
+    assert changed == wanted
+    assert "namespace prof " in notes and "{{" not in notes
