@@ -30,6 +30,8 @@
 struct days_run {
 	const struct diff_cmd_options *options;
 	uint32_t events; /* those of this job, as EVENT_BIT(); job.event is one of them */
+	uint64_t
+		end_ns; /* of the monotonic clock; services that are not done by then are given up */
 	char output_dir[PATH_MAX];
 	struct diff_days_job job;
 	struct diff_days_dir dir;
@@ -196,7 +198,7 @@ static int count_state(const struct days_run *run, enum diff_days_state state)
 static int compare_services(struct days_run *run)
 {
 	struct diff_days_budget budget = {
-		.end_ns = clock_monotonic_ns() + DIFF_DAYS_RUN_S * CLOCK_NS_PER_S,
+		.end_ns = run->end_ns,
 		.outcome_bytes = DIFF_DAYS_OUTCOMES_MAX,
 	};
 	__cleanup_free size_t *order = diff_days_services_order(&run->services);
@@ -265,11 +267,13 @@ static int run_days(struct days_run *run)
 	return run_services(run);
 }
 
-static int run_event(const struct diff_cmd_options *options, enum event event, uint32_t events)
+static int run_event(const struct diff_cmd_options *options, enum event event, uint32_t events,
+		     uint64_t end_ns)
 {
 	struct days_run run = {
 		.options = options,
 		.events = events,
+		.end_ns = end_ns,
 		.dir = { .fd = -1, .series_fd = -1, .lock_fd = -1, .day_fd = -1 },
 		.job = {
 			.stores = &options->stores,
@@ -326,6 +330,8 @@ static int worse_code(int a, int b)
 
 int diff_days_run(const struct diff_cmd_options *options)
 {
+	/* Of all events together: the unit has no more time. */
+	const uint64_t end_ns = clock_monotonic_ns() + DIFF_DAYS_RUN_S * CLOCK_NS_PER_S;
 	uint32_t events = events_of(options);
 	int worst = CMD_EXIT_NO_SAMPLES;
 
@@ -334,7 +340,7 @@ int diff_days_run(const struct diff_cmd_options *options)
 
 		if (!(events & EVENT_BIT(i)))
 			continue;
-		code = run_event(options, (enum event)i, events);
+		code = run_event(options, (enum event)i, events, end_ns);
 		/* There is no page of it to go to. */
 		if (code == CMD_EXIT_NO_SAMPLES)
 			events &= ~EVENT_BIT(i);
