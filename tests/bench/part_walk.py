@@ -4,6 +4,7 @@ its code, and in programs as they are. Time per frame is the difference between 
 import contextlib
 import glob
 import os
+import signal
 import statistics
 import subprocess
 import time
@@ -16,6 +17,7 @@ from spawn import NotMeasured
 from turns import measure
 
 SHALLOW, DEEP = 16, 144
+SECONDS, WINDOW_S = 4, 2  # of one turn: some 400 samples at 99 Hz
 PERL = "sub f { my ($n) = @_; return $n < 1 ? g() : f($n - 1) } " \
        "sub g { my $s = 0; $s += $_ % 7 for 1 .. 9999; $s } f(3) while 1"
 STEADY = ("-XX:+UseSerialGC", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Depth.*")
@@ -38,18 +40,38 @@ def service(bench, flag):
     return ["java", f"-XX:{flag}PreserveFramePointer", "-XX:+UseSerialGC", "-cp", classes, "Service"]
 
 
-@contextlib.contextmanager
-def running(command, settle_s):
-    """On one CPU, so that it stays next to its caches."""
-    process = subprocess.Popen(["taskset", "-c", str(os.cpu_count() - 1), *command], stdout=subprocess.DEVNULL)
-    try:
-        time.sleep(settle_s)
-        if process.poll() is not None:
-            raise NotMeasured(f"{command[0]} ended")
-        yield process.pid
-    finally:
-        process.kill()
-        process.wait()
+class Target:
+    """A program on one CPU, so that it stays next to its caches; it runs in its turns only."""
+
+    def __init__(self, bench, command):
+        self.process = subprocess.Popen(["taskset", "-c", str(os.cpu_count() - 1), *command], stdout=subprocess.DEVNULL)
+        self.pid = self.process.pid
+        try:
+            time.sleep(bench.settle if command[0] == "java" else 1)
+            if self.process.poll() is not None:
+                raise NotMeasured(f"{command[0]} ended")
+            os.kill(self.pid, signal.SIGSTOP)
+        except BaseException:
+            self.end()
+            raise
+
+    @contextlib.contextmanager
+    def running(self):
+        os.kill(self.pid, signal.SIGCONT)
+        try:
+            yield self.pid
+        finally:
+            os.kill(self.pid, signal.SIGSTOP)
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
 
 
 def frames_of(program, pid):
@@ -72,13 +94,12 @@ def cpu_seconds(pid):
     return total / 1e9
 
 
-def turn(bench, command, hz, program=Jbpfd):
+def turn(bench, target, hz, program=Jbpfd):
     """(ns per sample, mean number of frames, share that is cut) of one program. Runs on behalf of others, which are
     not sampled, are on its bill: few on a quiet host, and short."""
-    settle_s = bench.settle if command[0] == "java" else 1
-    with running(command, settle_s) as pid:
+    with target.running() as pid:
         begin, cpu = time.monotonic(), cpu_seconds(pid)
-        found = measure(program(bench.work, hz, window_s=bench.seconds, pids=[pid]), bench.seconds, 0,
+        found = measure(program(bench.work, hz, window_s=WINDOW_S, pids=[pid]), SECONDS, 0,
                         lambda ended: {"frames": frames_of(ended, pid)})
         busy = (cpu_seconds(pid) - cpu) / (time.monotonic() - begin)
     frames, cut = found.extra["frames"]
@@ -88,11 +109,12 @@ def turn(bench, command, hz, program=Jbpfd):
 def per_frame(report, bench, figure, command_of, target):
     """Two depths in turns; their difference by that of the frames that were seen."""
     found = []
-    for _ in range(bench.rounds):
-        shallow, deep = (turn(bench, command_of(depth), 999) for depth in (SHALLOW, DEEP))
-        if deep[1] - shallow[1] < (DEEP - SHALLOW) / 2:
-            raise NotMeasured(f"{figure}: {shallow[1]:.0f} and {deep[1]:.0f} frames were seen")
-        found.append((deep[0] - shallow[0]) / (deep[1] - shallow[1]))
+    with Target(bench, command_of(SHALLOW)) as flat, Target(bench, command_of(DEEP)) as high:
+        for _ in range(bench.rounds):
+            shallow, deep = (turn(bench, one, 999) for one in (flat, high))
+            if deep[1] - shallow[1] < (DEEP - SHALLOW) / 2:
+                raise NotMeasured(f"{figure}: {shallow[1]:.0f} and {deep[1]:.0f} frames were seen")
+            found.append((deep[0] - shallow[0]) / (deep[1] - shallow[1]))
     report.row(figure, found, "ns", f"<= {target}" if target else None,
                statistics.median(found) <= target if target else None)
 
@@ -108,9 +130,10 @@ def sample_rows(report, turns, figure, target=None):
 def per_sample(report, bench, what, command, target):
     """With tables and without them in turns: what a sample takes at all is the machine's."""
     walks = {Jbpfd: [], ByFramePointers: []}
-    for _ in range(bench.rounds):
-        for program, turns in bench.random.sample(sorted(walks.items(), key=lambda walk: walk[0].__name__), len(walks)):
-            turns.append(turn(bench, command, 99, program))
+    with Target(bench, command) as one:
+        for _ in range(bench.rounds):
+            for program, turns in bench.random.sample(sorted(walks.items(), key=lambda walk: walk[0].__name__), len(walks)):
+                turns.append(turn(bench, one, 99, program))
     sample_rows(report, walks[Jbpfd], f"a sample of {what}", target)
     sample_rows(report, walks[ByFramePointers], "  the same by frame pointers alone")
 
