@@ -347,7 +347,7 @@ static int measure(struct bench *bench, int depth, bool is_cold, int rounds, dou
 
 static int run(struct bench *bench, int rounds, bool is_json)
 {
-	static const int depths[] = { 16, 128, 512 };
+	static const int depths[] = { 16, 120, 128, 512 };
 
 	printf(is_json ?
 		       "{\"depths\":[" :

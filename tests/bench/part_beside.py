@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""jbpfd beside another build of it, on hosts where little happens: what each keeps in memory, and the CPU it takes
-to find that out. The two take turns on the same JVMs; only these are sampled, so that what else runs on the machine
+"""jbpfd beside another build of it, on hosts where little happens and on a busy one: what each keeps in memory, and the CPU
+it takes. The two take turns on the same JVMs; only these are sampled, so that what else runs on the machine
 costs neither."""
 import glob
 import os
@@ -12,8 +12,9 @@ from jvms import SMALL, Jvms
 from programs import Jbpfd, descriptors, mapped_bytes
 from spawn import NotMeasured
 
-LOADS = (0, 1, 8)
 QUIET = {"threads": 1, "duty": 2, "options": SMALL}
+LOADS = {"no JVM": {"count": 0, **QUIET}, "1 JVM, 2 % busy": {"count": 1, **QUIET}, "8 JVMs, each 2 % busy": {"count": 8, **QUIET},
+         "1 JVM, 2 busy threads": {"count": 1, "threads": 2, "duty": 100}}
 WINDOWS = 3  # of one turn
 KERNEL_STACK_BYTES = 16384  # of a thread, x86-64 and arm64
 
@@ -87,13 +88,13 @@ def load(report, bench, pids):
 
 
 def beside(report, bench):
-    """This jbpfd beside another build of it (--beside), where 0, 1 and 8 JVMs do little."""
+    """This jbpfd beside another build of it (--beside, --against)."""
     if not bench.beside:
-        report.missing("memory and CPU beside another build", "needs --beside PROGRAM")
+        report.missing("memory and CPU beside another build", "needs --beside PROGRAM or --against COMMIT")
         return
-    for count in LOADS:
-        report.at(f"{count} JVMs, each 2 % busy")
-        with Jvms(bench.work, count=count, **QUIET) as jvms, subprocess.Popen(["sleep", "infinity"]) as idle:
+    for name, jvms_of_it in LOADS.items():
+        report.at(name)
+        with Jvms(bench.work, **jvms_of_it) as jvms, subprocess.Popen(["sleep", "infinity"]) as idle:
             try:
                 jvms.wait_busy(bench.settle)
                 load(report, bench, jvms.pids() or [idle.pid])

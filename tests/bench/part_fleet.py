@@ -9,7 +9,7 @@ import time
 import fleet_layouts
 from fleet_layouts import cpu_of, post
 from machine import JBPF, ROOT
-from part_store import make, record_loads
+from part_store import make, recording
 from programs import remove
 from spawn import NotMeasured
 
@@ -125,9 +125,8 @@ def fleet(report, bench):
     share = bench.scale * (0.05 if bench.quick else 1)
     hosts, day_hosts = (max(1, round(count * share)) for count in (HOSTS_OF_HOUR, HOSTS_OF_DAY))
     server = start_server(os.path.join(bench.work, "clickhouse"))
-    recorded = None
     try:
-        recorded, _ = record_loads(bench, 62)
+        recorded, _ = recording(bench)
         load(report, bench, server, "layouts", recorded.out, min(hosts, LAYOUT_HOSTS), 1, SERVICES)
         fleet_layouts.compare(report, server, "layouts", "service-0", max(bench.rounds, 3))
         load(report, bench, server, "hour", recorded.out, hosts, 1, SERVICES)
@@ -137,5 +136,3 @@ def fleet(report, bench):
         ask(report, bench, server, "day", f"{DAY_H} h of a service on {day_hosts} hosts", DAY_H, 5)
     finally:
         server.stop()
-        if recorded:
-            recorded.close()

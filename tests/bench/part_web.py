@@ -10,7 +10,7 @@ import sys
 import time
 
 from machine import JBPF, ROOT, TICK, read
-from part_store import make, record_loads
+from part_store import make, recording
 from programs import remove
 
 CONTAINERS = 50
@@ -135,7 +135,7 @@ def web_pages(report, bench, hours, store):
 def web(report, bench):
     """jbpf top and jbpf web on a day of 50 containers."""
     hours = 2 if bench.quick else 24
-    recorded, _ = record_loads(bench, 62)
+    recorded, _ = recording(bench)
     store = os.path.join(bench.work, "made-host")
     try:
         made = make("host", recorded.out, store, hours, CONTAINERS)
@@ -144,5 +144,4 @@ def web(report, bench):
         subprocess.run([JBPF, "store", "compact", "--store", store], check=True, stdout=subprocess.DEVNULL)
         web_pages(report, bench, hours, store)
     finally:
-        recorded.close()
         remove(store)

@@ -90,13 +90,15 @@ class Report:
                 more["lost"] = more["ratio"] > 1 if goal == "least" else more["ratio"] < 1
             self.row(name, values, unit, note=(notes or {}).get(program), **more)
 
-    def finish(self, path, about):
+    def keep(self, path, about):
+        """What there is so far, so that a run that is cut off is not lost."""
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"about": about, "rows": self.rows}, file, indent=1)
+            file.write("\n")
+
+    def finish(self):
         lost = [row for row in self.rows if row.get("lost")]
         missed = [row for row in self.rows if row["met"] is False]
         print(f"\n{len(missed)} figures missed" + "".join(f"\n  {place(r)}" for r in missed))
         print(f"{len(lost)} comparisons lost" +
               "".join(f"\n  {place(r)} (jbpf is {short(r['ratio'])} of it)" for r in lost))
-        if path:
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump({"about": about, "rows": self.rows}, file, indent=1)
-                file.write("\n")
