@@ -94,7 +94,7 @@ static int open_any(const struct option_stores *stores, enum event event, struct
 		return open_server(stores->from, event, out);
 	if (stores->cnt > 1)
 		return open_several(stores, event, out, is_partial);
-	return cmd_store_open_event(stores->cnt ? stores->dirs[0] : STORE_DEFAULT_DIR, event, out);
+	return cmd_store_open_event(option_stores_first(stores), event, out);
 }
 
 int cmd_stores_open(const struct option_stores *stores, enum event event, struct store_source **out,
@@ -127,5 +127,5 @@ int cmd_stores_events(const struct option_stores *stores, uint32_t *events)
 
 	if (stores->from)
 		return clickhouse_source_events(stores->from, events, why, sizeof(why));
-	return store_events(stores->cnt ? stores->dirs[0] : STORE_DEFAULT_DIR, events);
+	return store_events(option_stores_first(stores), events);
 }

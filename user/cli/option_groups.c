@@ -26,6 +26,11 @@ static int take_selector(struct option_walk *walk, const char *value)
 	return 0;
 }
 
+const char *option_stores_first(const struct option_stores *stores)
+{
+	return stores->cnt ? stores->dirs[0] : STORE_DEFAULT_DIR;
+}
+
 int option_take_store(struct option_walk *walk, const char *value)
 {
 	struct option_stores *stores =

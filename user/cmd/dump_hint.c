@@ -220,7 +220,7 @@ static bool is_written(const struct option_stores *stores)
 	struct store_state state;
 
 	return !stores->from && stores->cnt <= 1 &&
-	       !store_state_read(stores->cnt ? stores->dirs[0] : STORE_DEFAULT_DIR, &state) &&
+	       !store_state_read(option_stores_first(stores), &state) &&
 	       store_state_is_fresh(&state, clock_unix_ns());
 }
 

@@ -170,7 +170,7 @@ static int write_info(const struct info *info, struct strbuf *out)
 static int answer(const struct option_stores *stores, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf from = STRBUF_INIT;
-	struct info info = { .store = stores->cnt ? stores->dirs[0] : STORE_DEFAULT_DIR };
+	struct info info = { .store = option_stores_first(stores) };
 	int err;
 
 	if (stores->from) {
