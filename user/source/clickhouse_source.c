@@ -157,7 +157,8 @@ static int hand_out_lines(const struct store_visitor *visitor, const struct wind
 	return window->lines_len ? visitor->window(visitor->ctx, window, "", 0) : 0;
 }
 
-static int read_sums(struct clickhouse_part *part, bool *is_done)
+/* What is the same to the visitor, as one. *is_done as in clickhouse_sums_read(). */
+static int hand_out_classes(struct clickhouse_part *part, bool *is_done)
 {
 	struct window_classes *classes = window_classes__new(part->visitor);
 	int err = classes ? 0 : -ENOMEM;
@@ -178,7 +179,7 @@ static int hand_out(struct clickhouse_part *part)
 	int err = 0;
 
 	if (part->cnt && part->visitor->same)
-		err = read_sums(part, &is_done);
+		err = hand_out_classes(part, &is_done);
 	if (!err && part->cnt && !is_done)
 		err = clickhouse_part_read_samples(part);
 	return err;

@@ -236,7 +236,7 @@ static int ask(struct sums *sums, bool is_once)
  * Rows that a server has twice, since they were sent again, add up to more than the windows count: then, and only then,
  * it has to look for them, which takes several times as long.
  */
-static int read_sums(struct sums *sums, bool *is_done)
+static int ask_and_hand_out(struct sums *sums, bool *is_done)
 {
 	int err = clickhouse_part_narrow(sums->part);
 
@@ -262,7 +262,7 @@ int clickhouse_sums_read(struct clickhouse_part *part, const struct window_class
 	sums->part = part;
 	sums->classes = classes;
 	sums->by_service = window_classes__are_services(classes);
-	err = read_sums(sums, is_done);
+	err = ask_and_hand_out(sums, is_done);
 	free(sums->items);
 	free(sums);
 	return err;
