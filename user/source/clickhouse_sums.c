@@ -233,8 +233,8 @@ static int ask(struct sums *sums, bool is_once)
 }
 
 /*
- * Rows that a server has twice, since they were sent again, add up to more than the windows count: then, and only then,
- * it has to look for them, which takes several times as long.
+ * Where the samples are not those that the windows count, the server is asked once more, with FINAL, which takes several
+ * times as long: it leaves out rows that were sent again, and samples that were missing may have arrived by now.
  */
 static int ask_and_hand_out(struct sums *sums, bool *is_done)
 {
