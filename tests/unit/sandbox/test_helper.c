@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A helper process as its user sees it: how it starts and ends, when it is given up, how often another one may start.
- * Who starts it is the test; what is watched are children of the test. Time is told by ticks, never by a clock.
+ * The test itself starts the helpers and watches them as its children. It counts time in ticks and never reads a clock.
  */
 #include <setjmp.h>
 #include <stdarg.h>
