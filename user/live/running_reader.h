@@ -16,12 +16,12 @@
 #include "user/util/attributes.h"
 #include "user/util/packet_stream.h"
 
-/* Who keeps what was told. */
+/* What keeps the snapshots. */
 struct running_listener {
 	/* One snapshot, read and as its packet. 0 or -errno, which ends the connection. */
 	int (*take)(void *ctx, const struct packet *packet,
 		    const struct running_snapshot *snapshot);
-	/* What was told is too old to be called now, or nobody tells any more. */
+	/* The snapshots are too old to be shown as the present, or no more will come. */
 	void (*forget)(void *ctx);
 	void *ctx;
 };
@@ -36,7 +36,7 @@ struct running_reader {
 };
 
 void running_reader_init(struct running_reader *reader);
-/* Ends the connection; the listener is not told. It may begin again with the next step. */
+/* Ends the connection; the listener is not called. It may begin again with the next step. */
 void running_reader_release(struct running_reader *reader);
 
 /*

@@ -13,7 +13,7 @@
 /* Appends "2026-11-21T13:00:00Z". Errors of this and the others are the buffer's. */
 void info_append_time(struct strbuf *out, uint64_t unix_ns);
 /*
- * For the eyes of who asked: "2026-11-21 14:00:00 CET", local, which parse_time_ns() reads; where the
+ * For the person who asked: "2026-11-21 14:00:00 CET", local, which parse_time_ns() reads; where the
  * zone is UTC, as above.
  */
 void info_append_local_time(struct strbuf *out, uint64_t unix_ns);

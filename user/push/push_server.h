@@ -35,7 +35,7 @@ struct push_server_ops {
 	/* Makes the tables; tells what it did, or why not. NULL = there are none. */
 	int (*init)(void *state);
 	/*
-	 * Before the first round. -EPROTONOSUPPORT: it is of another version, which is told already. NULL = it cannot be
+	 * Before the first round. -EPROTONOSUPPORT: it is of another version, and that was printed already. NULL = it cannot be
 	 * asked without sending.
 	 */
 	int (*check)(void *state);

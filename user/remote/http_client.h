@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests to a server, by libcurl. The library is loaded when the first client is opened: who never
- * talks to a server needs none. Certificates are verified, redirects are not followed, and no proxy,
+ * Requests to a server, by libcurl. The library is loaded when the first client is opened: a command
+ * that never talks to a server does not need it. Certificates are verified, redirects are not followed, and no proxy,
  * .netrc or other protocol is used.
  */
 #ifndef JBPF_REMOTE_HTTP_CLIENT_H

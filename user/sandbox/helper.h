@@ -6,7 +6,7 @@
  *           helper_start()            helper_end()
  *     none ---------------> runs ----------------------> none   it has ended, or was killed and hangs in the
  *                            |                                  kernel: then its socket is left
- *                            +----- helper_forget() ---> none   in a copy of its user, whose it is not
+ *                            +----- helper_forget() ---> none   in a copy of its user, which does not own it
  */
 #ifndef JBPF_SANDBOX_HELPER_H
 #define JBPF_SANDBOX_HELPER_H

@@ -13,7 +13,7 @@
 
 #define SERVE_PAGE_TEXT_MAX (256u * 1024)
 
-/* How naming is; a reader that is not told otherwise holds it for well. */
+/* The state of naming; a reader that finds none takes it that naming goes on. */
 enum serve_naming {
 	SERVE_NAMING_GOES_ON = 0,
 	SERVE_NAMING_DEAD = 1,	/* a restart would not mend it */

@@ -44,9 +44,7 @@ void clickhouse_part_meet(struct clickhouse_part *part, uint64_t minute_unix_s);
 /* A window that is wanted, copied. 0, -EBADMSG, -ENOMEM. */
 __must_check int clickhouse_part_keep(struct clickhouse_part *part,
 				      const struct clickhouse_field *fields);
-/*
- * What is asked for is of these windows from now on. 0 or -errno; so below.
- */
+/* From now on only what is of these windows is asked for. 0 or -errno, as below. */
 __must_check int clickhouse_part_narrow(struct clickhouse_part *part);
 /* Stacks of these hashes, "1,2"; NULL = of all samples. */
 __must_check int clickhouse_part_read_stacks(struct clickhouse_part *part, const char *hashes);

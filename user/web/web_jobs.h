@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Questions are answered by child processes, a few at a time, each with a limit of time and memory:
- * one that hangs or takes too much costs its own answer. Answers are memory files: a client that
- * takes his time holds up nobody.
+ * one that hangs or takes too much costs its own answer. Answers are memory files, so that
+ * a slow client delays no other.
  */
 #ifndef JBPF_WEB_WEB_JOBS_H
 #define JBPF_WEB_WEB_JOBS_H

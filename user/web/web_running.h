@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the window that runs has counted, for the pages that are looked at: one connection to the store's jbpfd
- * for all of them, and none while no page asks. What was told is kept as it came; a question's process reads
+ * for all of them, and none while no page asks. Snapshots are kept as they came; a question's process reads
  * it (web_running_run.h).
  *
- * In: the store's directory, borrowed; NULL: profiles come from a server, and there is nothing of now. Out:
+ * In: the store's directory, borrowed; NULL: profiles come from a server, and there is no running window. Out:
  * snapshots. The server owns it.
  */
 #ifndef JBPF_WEB_WEB_RUNNING_H
@@ -27,16 +27,16 @@ void web_running__free(struct web_running *running); /* NULL is fine */
 
 /* A page asks: connects if it is time to, and stays so for a while. */
 void web_running__ask(struct web_running *running);
-/* Takes what was told; ends the connection that nobody needs any more. */
+/* Takes the snapshots that have arrived; ends a connection that no page needs any more. */
 void web_running__step(struct web_running *running);
-/* Readable when something was told; -1 = not connected. */
+/* Readable when a snapshot has arrived; -1 = not connected. */
 int web_running__fd(const struct web_running *running);
 
-/* Of what was told, the oldest first; borrowed until the next step. */
+/* Of the snapshots that are kept, the oldest first; borrowed until the next step. */
 size_t web_running__count(const struct web_running *running);
 void web_running__get(const struct web_running *running, size_t index,
 		      struct running_snapshot *out);
-/* One line: why nothing is told; "" when something is, or may come yet. */
+/* One line: why there are no snapshots; "" when there are some, or some may still come. */
 void web_running__why(const struct web_running *running, char *why, size_t why_len);
 
 #endif

@@ -26,7 +26,7 @@ struct web_timeline_options {
 	enum event event;
 	enum window_label by; /* WINDOW_LABEL_CNT: one series of all */
 	size_t series_max;    /* 0: WEB_TIMELINE_SERIES_MAX */
-	bool is_without_idle; /* samples of threads that wait for work are not added: told, no more */
+	bool is_without_idle; /* the caller leaves out threads that wait for work; only reported here */
 };
 
 struct web_timeline;
@@ -41,7 +41,7 @@ void web_timeline__free(struct web_timeline *timeline); /* NULL is fine */
 /* A stream's window, or a host record (pid 0). 0 or -ENOMEM. */
 __must_check int web_timeline__add(struct web_timeline *timeline, const struct window *window);
 
-/* There is a window up to its end, whoever it is of: what comes after that is in none. */
+/* Some stream, wanted or not, has a window up to this end; the time after the last such end is in no window. */
 void web_timeline__note_end(struct web_timeline *timeline, const struct window *window);
 
 /* 0 or -ENOMEM. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which file is a process of ours waiting for, that hangs while it reads another's memory? The kernel
+ * A process of ours hangs while it reads another's memory: which file does it wait for? The kernel
  * says in which call it is, with its arguments (/proc/PID/syscall), and what the other has mapped there.
  * Asked once it hangs, so that reading costs nothing.
  *
- * A process of its own looks: one that waits for the other's mappings is in the hands of whoever changes
+ * A process of its own looks: one that waits for the other's mappings waits for whoever is changing
  * them (mmap_lock), though a signal ends that. The link to the namer starts it and waits for nothing.
  *
  * In: pids. Out: a path, as the kernel shows it: foreign text.
@@ -21,7 +21,7 @@
 
 #define HANG_PLACE_BYTES 192u /* a longer path keeps its end */
 
-/* Who hangs over whom. */
+/* Which process hangs, and over which one. */
 struct hang_question {
 	uint32_t hanging; /* our process */
 	uint32_t over;	  /* whose memory it reads */

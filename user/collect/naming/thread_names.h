@@ -50,8 +50,8 @@ bool thread_names_are_due(const struct thread_names *names);
 
 /*
  * Reading: begin; every thread that Java knows; if there are candidates then every thread that the kernel
- * knows, by its comm as it is; settle. The two are read at different times: who came or went between
- * them costs a comm its full name, which another reading may give back. At last end; without settle
+ * knows, by its comm as it is; settle. The two are read at different times: a thread that began or ended between
+ * them costs its comm the full name, which another reading may give back. At last end; without settle
  * all stays as it was.
  */
 void thread_names_begin(struct thread_names *names);

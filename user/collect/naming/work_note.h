@@ -14,7 +14,7 @@
 #define WORK_COMM_BYTES	 16u
 #define WORK_OWNER_BYTES 128u
 
-/* Who is worked on; all 0: nobody in particular. Its names are foreign text, and "" = not known. */
+/* The process that is worked on; all 0: no particular one. Its names are foreign text, and "" = not known. */
 struct work {
 	struct process_life id;
 	uint64_t account; /* 0 = not known yet */

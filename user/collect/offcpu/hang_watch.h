@@ -2,8 +2,8 @@
 /*
  * When a pass over waiting threads hangs, on whose memory, and for how long that is left alone. It hangs when
  * it reads one and the same piece of memory at several polls, with time between them: a whole pass may take
- * long on a host that is overloaded, as each piece waits for a CPU, and who polls may be late, too. A lock
- * that was held for long is free again some time, so that nobody is left alone for good. Pure.
+ * long on a host that is overloaded, as each piece waits for a CPU, and the poller may be late, too. A lock
+ * that was held for long is released some time, so that no process is left alone for good. Pure.
  */
 #ifndef JBPF_OFFCPU_HANG_WATCH_H
 #define JBPF_OFFCPU_HANG_WATCH_H

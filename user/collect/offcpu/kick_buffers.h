@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Perf buffers that nobody reads, one per CPU. A record for one makes the kernel interrupt the CPU
- * that wrote it as soon as that can be (irq_work), whoever may be waiting for the buffer: which is
- * what they are for. They are overwritten when full (kernel/events/ring_buffer.c: a mapping that
+ * that wrote it as soon as possible (irq_work), whether or not anything waits for the buffer: that
+ * interrupt is what they are for. They are overwritten when full (kernel/events/ring_buffer.c: a mapping that
  * cannot be written, and records backwards), so that no record is refused.
  */
 #ifndef JBPF_OFFCPU_KICK_BUFFERS_H

@@ -5,7 +5,7 @@
  * where it is not wanted pays nothing.
  *
  * A pass that hangs on the memory of a process (hang_watch.h) is ended: the process that runs it is killed
- * and another one begins; threads of who it hung on are counted without their stacks for a while.
+ * and another one begins; threads of the process it hung on are counted without their stacks for a while.
  *
  * In: the maps of the first object, and how often to pass. Out: counts, in these maps. The probe owns it.
  */

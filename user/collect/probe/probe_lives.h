@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The entries of a BPF map that says something of single processes, by pid. Programs ignore an entry
- * that is not of the very run of a program they look at, and delete what an exec or exit made
- * nobody's, so one too many costs a slot, no more. One account has at most as many as are free:
- * whoever makes thousands of processes leaves room for those of others.
+ * that is not of the very run of a program they look at, and delete entries whose run an exec or
+ * exit has ended, so a stale entry costs a slot, no more. An account has at most as many as are free:
+ * one that makes thousands of processes leaves room for those of others.
  */
 #ifndef JBPF_PROBE_PROBE_LIVES_H
 #define JBPF_PROBE_PROBE_LIVES_H
