@@ -31,6 +31,13 @@
 #define X32(c)	 X16(c) X16(c)
 #define X64(c)	 X16(c) X16(c) X16(c) X16(c)
 
+/* What is written here need not outlast the host, and a disk takes ten times as long as all else. */
+int fsync(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
 static struct accounts *accounts;
 
 static struct container_resolver *resolver_with(int root_fd, int proc_fd, const char *cgroup_root)
