@@ -13,7 +13,6 @@
 
 #include "user/util/attributes.h"
 #include "user/store/store_source.h"
-#include "user/store/store_source.h"
 
 /* Opens it, or prints why that failed. 0 or -errno. */
 __must_check int cmd_store_open(const char *dir, struct store_source **out);

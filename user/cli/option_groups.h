@@ -16,6 +16,7 @@ struct option_stores {
 	const char *from; /* of --from, which goes without --store; NULL = not given */
 };
 
+/* The first of --store, else the default one. */
 const char *option_stores_first(const struct option_stores *stores);
 
 /* Questions that are answered instead of the command's work. */
