@@ -189,3 +189,19 @@ def test_tables_are_made_once(cluster):
     again = jbpf("push", "--init", f"{url(cluster, 'again', 1, 1)}&cluster={cluster.name}")
     assert again.returncode == 0, again.stderr
     assert cluster.servers[0][1].query("SELECT count() FROM jbpf_schema FINAL", "again") == "1\n"
+
+
+def test_columns_that_are_missing_are_added_on_all_servers(cluster, store, tmp_path):
+    made(cluster, "older")
+    first = cluster.servers[0][0]
+    first.query(f"ALTER TABLE jbpf_windows_local ON CLUSTER '{cluster.name}' DROP COLUMN image", "older")
+    first.query(f"DROP TABLE jbpf_windows ON CLUSTER '{cluster.name}'", "older")
+    first.query(f"CREATE TABLE jbpf_windows ON CLUSTER '{cluster.name}' AS older.jbpf_windows_local ENGINE = "
+                f"Distributed('{cluster.name}', 'older', 'jbpf_windows_local', cityHash64(service))", "older")
+    failing(jbpf("push", url(cluster, "older", 1, 0), "--store", store, "--state", tmp_path, "--once"), "lack columns", "--init")
+    completed = jbpf("push", "--init", f"{url(cluster, 'older')}&cluster={cluster.name}")
+    assert completed.returncode == 0, completed.stderr
+    for server in sum(cluster.servers, []):
+        assert server.query("SELECT count() FROM system.columns WHERE database = 'older' AND name = 'image'", "older") == "2\n"
+    sent = jbpf("push", url(cluster, "older", 1, 0), "--store", store, "--state", tmp_path, "--once")
+    assert sent.returncode == 0, sent.stderr

@@ -149,6 +149,21 @@ def test_tables_of_another_version_are_refused(server, database, store, tmp_path
     failing(jbpf("push", "--init", server.url(database)), "version 7")
 
 
+def test_tables_of_an_older_jbpf_get_the_columns_they_lack(server, database, store, tmp_path):
+    assert push(server, database, store, tmp_path / "before", "--once").returncode == 0
+    facts = server.rows("SELECT count(), sum(samples), sum(duration_ns) FROM jbpf_windows FINAL", database)
+    for column in ("image", "interpreted_frames", "threads"):
+        server.query(f"ALTER TABLE jbpf_windows DROP COLUMN {column}", database)
+    failing(push(server, database, store, tmp_path / "after", "--once"), "lack columns", "--init")
+    failing(jbpf("dump", "--from", server.url(database), "--since", "@0"), "lack columns", "--init")
+    assert jbpf("push", "--init", server.url(database)).returncode == 0
+    assert push(server, database, store, tmp_path / "after", "--once").returncode == 0
+    assert server.rows("SELECT count(), sum(samples), sum(duration_ns) FROM jbpf_windows FINAL", database) == facts
+    assert sums_of_server(server, database) == sums_of_store(store)
+    dumped = jbpf("dump", "--from", server.url(database), "--since", "@0")
+    assert (dumped.returncode, dumped.stderr) == (0, "")
+
+
 def test_init_again_changes_nothing(server, database, store, tmp_path):
     assert push(server, database, store, tmp_path, "--once").returncode == 0
     before = facts_of_windows(server, database)

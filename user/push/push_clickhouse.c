@@ -224,12 +224,15 @@ static int send_sum(void *state, const struct push_sum *sum, struct push_send_st
 
 /* ---- the tables ---- */
 
-static void tell_tables(const struct clickhouse *server, uint64_t version)
+static void tell_tables(const struct clickhouse *server, const struct clickhouse_tables *tables)
 {
-	if (version)
+	if (tables->version == CLICKHOUSE_SCHEMA_VERSION)
+		pr_err("%s has tables of an older jbpf, which lack columns: add them with jbpf push --init\n",
+		       clickhouse__name(server));
+	else if (tables->version)
 		pr_err("%s has tables of version %" PRIu64
 		       " and this jbpf writes version %d: use the jbpf that made them, or another database\n",
-		       clickhouse__name(server), version, CLICKHOUSE_SCHEMA_VERSION);
+		       clickhouse__name(server), tables->version, CLICKHOUSE_SCHEMA_VERSION);
 	else
 		pr_err("%s has tables that were not finished: make them with jbpf push --init\n",
 		       clickhouse__name(server));
@@ -251,7 +254,7 @@ static int check_tables(void *state)
 	int err = clickhouse_schema_check(push->server, &tables);
 
 	if (err == -EPROTONOSUPPORT)
-		tell_tables(push->server, tables.version);
+		tell_tables(push->server, &tables);
 	return err;
 }
 
@@ -264,7 +267,7 @@ static int init_tables(void *state)
 	if (err == -EEXIST) {
 		err = clickhouse_schema_check(push->server, &tables);
 		if (err)
-			tell_tables(push->server, tables.version);
+			tell_tables(push->server, &tables);
 		return err;
 	}
 	if (err == -EADDRINUSE)

@@ -54,7 +54,7 @@ static const struct option_row rows[] = {
 	  OPTION_FIELD(struct push_options, metrics) },
 	{ .name = "init",
 	  .kind = OPTION_KIND_FLAG,
-	  .help = "make the tables in the database of ClickHouse, and end; what is there stays",
+	  .help = "make the tables in the database of ClickHouse, or the columns that they lack, and end; what is there stays",
 	  .uses = OPTION_USE(PUSH_USE_INIT),
 	  .needed = OPTION_USE(PUSH_USE_INIT),
 	  OPTION_FIELD(struct push_options, init) },

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "user/model/event.h"
 #include "user/remote/window_row.h"
@@ -67,6 +68,11 @@ static void put_engine(struct strbuf *out, enum clickhouse_table table,
 		      version ? version : "");
 }
 
+static const char *label_type(const struct clickhouse_layout *layout)
+{
+	return layout->is_modern ? "LowCardinality(String)" : "String";
+}
+
 static void create_samples(struct strbuf *out, const struct clickhouse_layout *layout)
 {
 	const char *codec = layout->is_modern ? " CODEC(ZSTD(1))" : "";
@@ -76,8 +82,7 @@ static void create_samples(struct strbuf *out, const struct clickhouse_layout *l
 		out,
 		"service %s%s, event UInt32%s, ts DateTime%s, hash UInt64%s, stream UInt64%s, "
 		"n UInt64%s",
-		layout->is_modern ? "LowCardinality(String)" : "String", codec, codec, codec, codec,
-		codec, codec);
+		label_type(layout), codec, codec, codec, codec, codec, codec);
 	put_engine(out, CLICKHOUSE_TABLE_SAMPLES, layout, NULL);
 	strbuf_printf(out,
 		      " PARTITION BY toDate(ts) "
@@ -89,8 +94,7 @@ static void create_stacks(struct strbuf *out, const struct clickhouse_layout *la
 {
 	begin_table(out, CLICKHOUSE_TABLE_STACKS, layout);
 	strbuf_printf(out, "service %s, hash UInt64, check UInt64, seen Date, stack String%s",
-		      layout->is_modern ? "LowCardinality(String)" : "String",
-		      layout->is_modern ? " CODEC(ZSTD(3))" : "");
+		      label_type(layout), layout->is_modern ? " CODEC(ZSTD(3))" : "");
 	put_engine(out, CLICKHOUSE_TABLE_STACKS, layout, "seen");
 	strbuf_printf(
 		out, " PARTITION BY toYYYYMM(seen) PRIMARY KEY service ORDER BY (service, stack)%s",
@@ -101,10 +105,20 @@ static void create_stacks(struct strbuf *out, const struct clickhouse_layout *la
 static void create_windows(struct strbuf *out, const struct clickhouse_layout *layout)
 {
 	begin_table(out, CLICKHOUSE_TABLE_WINDOWS, layout);
-	window_row_column_types(out, layout->is_modern ? "LowCardinality(String)" : "String");
+	window_row_column_types(out, label_type(layout));
 	put_engine(out, CLICKHOUSE_TABLE_WINDOWS, layout, NULL);
 	strbuf_printf(out, " PARTITION BY toDate(ts) ORDER BY (service, stream, ts)%s",
 		      layout->is_modern ? TTL_DAYS : "");
+}
+
+void clickhouse_schema_add_column(struct strbuf *out, size_t at,
+				  const struct clickhouse_layout *layout)
+{
+	struct window_row_column column = window_row_column(at, label_type(layout));
+
+	strbuf_printf(out, "ALTER TABLE jbpf_windows%s", layout->cluster ? LOCAL : "");
+	put_on_cluster(out, layout);
+	strbuf_printf(out, " ADD COLUMN %s %s", column.name, column.type);
 }
 
 void clickhouse_schema_create(struct strbuf *out, enum clickhouse_table table,
@@ -241,25 +255,39 @@ static int take_is_modern(void *ctx, const struct clickhouse_field *fields)
 static int take_tables(void *ctx, const struct clickhouse_field *fields)
 {
 	struct clickhouse_tables *tables = ctx;
-	uint64_t local_cnt;
+	uint64_t local_cnt, column_cnt;
 	int err = clickhouse_field_u64(&fields[0], &tables->version);
 
 	if (!err)
 		err = clickhouse_field_u64(&fields[1], &local_cnt);
+	if (!err)
+		err = clickhouse_field_u64(&fields[2], &column_cnt);
 	tables->is_cluster = !err && local_cnt;
+	tables->lacks_columns = !err && column_cnt < window_row_column_cnt();
 	return err;
 }
 
 /* Version 0: the table is there and has none. */
 static int read_tables(struct clickhouse *server, struct clickhouse_tables *tables)
 {
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+
 	*tables = (struct clickhouse_tables){ 0 };
-	return clickhouse__query(
-		server,
-		"SELECT max(version), (SELECT count() FROM system.tables WHERE "
-		"database = currentDatabase() AND name = '" CLICKHOUSE_LOCAL_SAMPLES "') "
-		"FROM jbpf_schema",
-		2, take_tables, tables);
+	strbuf_puts(&sql, "SELECT max(version), (SELECT count() FROM system.tables WHERE "
+			  "database = currentDatabase() AND name = '" CLICKHOUSE_LOCAL_SAMPLES
+			  "'), (SELECT count() FROM system.columns WHERE "
+			  "database = currentDatabase() AND table = 'jbpf_windows' AND name IN (");
+	for (size_t i = 0; i < window_row_column_cnt(); i++)
+		strbuf_printf(&sql, "%s'%s'", i ? ", " : "", window_row_column(i, "").name);
+	strbuf_puts(&sql, ")) FROM jbpf_schema");
+	if (strbuf_error(&sql))
+		return strbuf_error(&sql);
+	return clickhouse__query(server, sql.data, 3, take_tables, tables);
+}
+
+static bool are_of_another_version(const struct clickhouse_tables *tables)
+{
+	return tables->version != CLICKHOUSE_SCHEMA_VERSION;
 }
 
 int clickhouse_schema_check(struct clickhouse *server, struct clickhouse_tables *tables)
@@ -268,7 +296,7 @@ int clickhouse_schema_check(struct clickhouse *server, struct clickhouse_tables 
 
 	if (err)
 		return err;
-	return tables->version == CLICKHOUSE_SCHEMA_VERSION ? 0 : -EPROTONOSUPPORT;
+	return are_of_another_version(tables) || tables->lacks_columns ? -EPROTONOSUPPORT : 0;
 }
 
 /* An empty statement is none. */
@@ -297,6 +325,65 @@ static int create(struct clickhouse *server, enum clickhouse_table table,
 	clickhouse_schema_create_distributed(&distributed, table, layout);
 	err = run(server, &sql);
 	return err ? err : run(server, &distributed);
+}
+
+struct columns {
+	bool is_there[CLICKHOUSE_FIELDS_MAX];
+};
+
+static int take_column(void *ctx, const struct clickhouse_field *fields)
+{
+	struct columns *columns = ctx;
+
+	for (size_t i = 0; i < window_row_column_cnt(); i++)
+		columns->is_there[i] |= strcmp(window_row_column(i, "").name, fields[0].text) == 0;
+	return 0;
+}
+
+/* To the table with the rows. */
+static int add_columns(struct clickhouse *server, const struct clickhouse_layout *layout)
+{
+	struct columns columns = { 0 };
+	char sql[160];
+	int err;
+
+	(void)snprintf(sql, sizeof(sql),
+		       "SELECT name FROM system.columns WHERE database = currentDatabase() "
+		       "AND table = 'jbpf_windows%s'",
+		       layout->cluster ? LOCAL : "");
+	err = clickhouse__query(server, sql, 1, take_column, &columns);
+	for (size_t i = 0; !err && i < window_row_column_cnt(); i++) {
+		__cleanup_strbuf struct strbuf add = STRBUF_INIT;
+
+		if (columns.is_there[i])
+			continue;
+		clickhouse_schema_add_column(&add, i, layout);
+		err = run(server, &add);
+	}
+	return err;
+}
+
+/* 18.16 refuses to alter a distributed table on a cluster of replicas (DDLWorker.cpp). It holds nothing. */
+static int renew_distributed(struct clickhouse *server, const struct clickhouse_layout *layout)
+{
+	__cleanup_strbuf struct strbuf drop = STRBUF_INIT;
+	int err;
+
+	strbuf_puts(&drop, "DROP TABLE IF EXISTS jbpf_windows");
+	put_on_cluster(&drop, layout);
+	err = run(server, &drop);
+	return err ? err : create(server, CLICKHOUSE_TABLE_WINDOWS, layout);
+}
+
+static int complete_windows(struct clickhouse *server, const struct clickhouse_layout *layout)
+{
+	struct clickhouse_tables tables;
+	int err = read_tables(server, &tables);
+
+	if (err || !tables.lacks_columns)
+		return err;
+	err = add_columns(server, layout);
+	return err || !layout->cluster ? err : renew_distributed(server, layout);
 }
 
 static int take_is_there(void *ctx, const struct clickhouse_field *fields)
@@ -339,10 +426,12 @@ int clickhouse_schema_init(struct clickhouse *server)
 		err = create(server, CLICKHOUSE_TABLE_SCHEMA, &layout);
 	if (!err)
 		err = read_tables(server, &tables);
-	if (!err && tables.version && tables.version != CLICKHOUSE_SCHEMA_VERSION)
+	if (!err && tables.version && are_of_another_version(&tables))
 		return -EEXIST;
 	for (int table = CLICKHOUSE_TABLE_STACKS; !err && table < CLICKHOUSE_TABLE_CNT; table++)
 		err = create(server, (enum clickhouse_table)table, &layout);
+	if (!err)
+		err = complete_windows(server, &layout);
 	if (!err)
 		err = create_view(server, &layout);
 	if (err || tables.version)

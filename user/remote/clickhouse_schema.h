@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of profiles in ClickHouse, version 1. A row's order key is its identity, and the engine keeps
+ * The tables of profiles in ClickHouse, version 1. A column that a later jbpf adds to jbpf_windows leaves the
+ * version as it is: who made the tables writes and reads on, as rows without it hold 0 or "". A row's order key is its identity, and the engine keeps
  * one row of equal keys (ReplacingMergeTree): what is sent twice counts once in a query with FINAL.
  *
  *     jbpf_samples  service, event, ts (minute), hash of the stack, stream, n
@@ -67,6 +68,7 @@ struct clickhouse_layout {
 struct clickhouse_tables {
 	uint64_t version; /* 0 = none */
 	bool is_cluster;
+	bool lacks_columns; /* of jbpf_windows: an older jbpf made it */
 };
 
 /*
@@ -84,16 +86,20 @@ void clickhouse_schema_create_distributed(struct strbuf *out, enum clickhouse_ta
 /* Appends CREATE VIEW IF NOT EXISTS. */
 void clickhouse_schema_create_view(struct strbuf *out, const struct clickhouse_layout *layout);
 
+/* Appends what adds the column `at` of window_row.h to jbpf_windows, of a cluster to the table with the rows. */
+void clickhouse_schema_add_column(struct strbuf *out, size_t at,
+				  const struct clickhouse_layout *layout);
+
 /* "18.16.1": is it one for is_modern? */
 bool clickhouse_schema_is_modern(const char *version);
 
 /*
- * Makes what is missing, on all servers of the URL's cluster if it has one. 0, -EEXIST: tables of another version
+ * Makes the tables and columns that are missing, on all servers of the URL's cluster if it has one. 0, -EEXIST: tables of another version
  * are there; -EADDRINUSE: tables of a single server are, and a cluster is asked for; -EIO, -ENOMEM:
  * clickhouse__failure().
  */
 __must_check int clickhouse_schema_init(struct clickhouse *server);
-/* Are the tables there, and ours? 0, -EPROTONOSUPPORT: the version is another one; -EIO, -ENOMEM. */
+/* Are the tables there, and ours? 0, -EPROTONOSUPPORT: of another version, or they lack columns; -EIO, -ENOMEM. */
 __must_check int clickhouse_schema_check(struct clickhouse *server,
 					 struct clickhouse_tables *tables);
 

@@ -90,24 +90,44 @@ size_t window_row_column_cnt(void)
 	return AT(AT_CNT);
 }
 
+struct window_row_column window_row_column(size_t at, const char *label_type)
+{
+	static const struct window_row_column key[FIRST_NUMBER] = { { "service", "String" },
+								    { "ts", "DateTime" },
+								    { "stream", "UInt64" } };
+	static const struct window_row_column last[AT_CNT] = {
+		[AT_BOOT_ID] = { "boot_id", "FixedString(16)" },
+		[AT_LOST] = { "lost", "Array(UInt64)" },
+		[AT_ENDS] = { "ends", "Array(UInt64)" },
+		[AT_LINES] = { "lines", "String" },
+		[AT_CELLS] = { "cells", "String" },
+		[AT_THREADS] = { "threads", "String" },
+	};
+	const struct window_field *number;
+
+	if (at < FIRST_NUMBER)
+		return key[at];
+	if (at >= AT(AT_LABELS) && at < AT(AT_LINES))
+		return (struct window_row_column){
+			label_column((enum window_label)(at - AT(AT_LABELS))), label_type
+		};
+	if (at >= AT(0))
+		return last[at - AT(0)];
+	number = &window_fields[at - FIRST_NUMBER];
+	return (struct window_row_column){ number->name, number->bytes == sizeof(uint32_t) ?
+								 "UInt32" :
+								 "UInt64" };
+}
+
 /* One word per column: `types` false = names only. */
 static void put_columns(struct strbuf *out, const char *label_type, bool types)
 {
-#define PUT(name, type) strbuf_printf(out, types ? ", %s %s" : ", %s", (name), (type))
-	strbuf_puts(out,
-		    types ? "service String, ts DateTime, stream UInt64" : "service, ts, stream");
-	for (size_t i = 0; i < ARRAY_SIZE(window_fields); i++)
-		PUT(window_fields[i].name,
-		    window_fields[i].bytes == sizeof(uint32_t) ? "UInt32" : "UInt64");
-	PUT("boot_id", "FixedString(16)");
-	PUT("lost", "Array(UInt64)");
-	PUT("ends", "Array(UInt64)");
-	for (int i = 0; i < WINDOW_LABEL_CNT; i++)
-		PUT(label_column((enum window_label)i), label_type);
-	PUT("lines", "String");
-	PUT("cells", "String");
-	PUT("threads", "String");
-#undef PUT
+	for (size_t i = 0; i < window_row_column_cnt(); i++) {
+		struct window_row_column column = window_row_column(i, label_type);
+
+		strbuf_printf(out, types ? "%s%s %s" : "%s%s", i ? ", " : "", column.name,
+			      column.type);
+	}
 }
 
 void window_row_column_names(struct strbuf *out)

@@ -35,6 +35,11 @@ __must_check int window_row_stream(const struct window *window, uint64_t *out);
 
 /* How many columns there are: fields of window_row_decode(). */
 size_t window_row_column_cnt(void);
+struct window_row_column {
+	const char *name, *type;
+};
+/* The one at `at`, which is below the count. `label_type`: of labels. */
+struct window_row_column window_row_column(size_t at, const char *label_type);
 /* "service, ts, stream, ...", for INSERT and SELECT alike. */
 void window_row_column_names(struct strbuf *out);
 /* "service String, ts DateTime, ...", as CREATE TABLE has them. */

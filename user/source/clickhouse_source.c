@@ -491,7 +491,12 @@ static int check_tables(struct clickhouse *server, struct clickhouse_tables *tab
 {
 	int err = clickhouse_schema_check(server, tables);
 
-	if (err == -EPROTONOSUPPORT)
+	if (err == -EPROTONOSUPPORT && tables->version == CLICKHOUSE_SCHEMA_VERSION)
+		(void)snprintf(
+			why, why_len,
+			"%s: its tables are of an older jbpf and lack columns, which jbpf push --init of this one adds",
+			clickhouse__name(server));
+	else if (err == -EPROTONOSUPPORT)
 		(void)snprintf(why, why_len,
 			       "%s: its tables are of version %" PRIu64
 			       ", this jbpf reads version %d",

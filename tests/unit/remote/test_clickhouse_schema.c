@@ -7,9 +7,12 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "user/remote/clickhouse_schema.h"
+#include "user/remote/window_row.h"
 #include "user/util/cleanup.h"
 
 static const struct clickhouse_layout old_server = { .database = "d" };
@@ -93,6 +96,33 @@ static void the_version_is_on_all_servers_of_a_cluster(void **state)
 	assert_int_equal(distributed.len, 0);
 }
 
+/* Behind the key come the numbers of struct window, behind these the labels. */
+static void a_column_is_added_on_all_servers_with_the_type_it_is_made_with(void **state)
+{
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+	size_t label = 0;
+
+	(void)state;
+	while (strcmp(window_row_column(label, "").name, "comm") != 0)
+		label++;
+	for (size_t i = 3; i < window_row_column_cnt(); i++) {
+		struct window_row_column column = window_row_column(i, "String");
+		__cleanup_strbuf struct strbuf add = STRBUF_INIT, create = STRBUF_INIT;
+		char *definition;
+
+		clickhouse_schema_add_column(&add, i, &old_server);
+		clickhouse_schema_create(&create, CLICKHOUSE_TABLE_WINDOWS, &old_server);
+		assert_int_equal(asprintf(&definition, "%s %s", column.name, column.type) < 0, 0);
+		assert_string_equal(strstr(add.data, " ADD COLUMN ") + strlen(" ADD COLUMN "),
+				    definition);
+		assert_non_null(strstr(create.data, definition));
+		free(definition);
+	}
+	clickhouse_schema_add_column(&sql, label, &cluster);
+	assert_string_equal(sql.data, "ALTER TABLE jbpf_windows_local ON CLUSTER 'fleet' "
+				      "ADD COLUMN comm String");
+}
+
 static void servers_are_told_apart_by_major_and_minor(void **state)
 {
 	(void)state;
@@ -111,6 +141,7 @@ int main(void)
 		cmocka_unit_test(the_view_has_attributes_only_where_maps_are_known),
 		cmocka_unit_test(a_cluster_has_tables_over_its_tables),
 		cmocka_unit_test(the_version_is_on_all_servers_of_a_cluster),
+		cmocka_unit_test(a_column_is_added_on_all_servers_with_the_type_it_is_made_with),
 		cmocka_unit_test(servers_are_told_apart_by_major_and_minor),
 	};
 
