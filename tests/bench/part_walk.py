@@ -116,7 +116,7 @@ def per_frame(report, bench, figure, command_of, target):
                 raise NotMeasured(f"{figure}: {shallow[1]:.0f} and {deep[1]:.0f} frames were seen")
             found.append((deep[0] - shallow[0]) / (deep[1] - shallow[1]))
     report.row(figure, found, "ns", f"<= {target}" if target else None,
-               statistics.median(found) <= target if target else None)
+               0 < statistics.median(found) <= target if target else None)
 
 
 def sample_rows(report, turns, figure, target=None):

@@ -38,9 +38,9 @@ def bpf_cost(before, after):
     return seconds, sampler[0], sampler[1] / sampler[0] * 1e9 if sampler[0] else None
 
 
-def measure(program, seconds, end_s, keep=None):
-    """One turn of a program that was not started yet, which has end_s to end if it names then. `keep`: called with it while what it
-    wrote is there; what it returns is kept."""
+def measure(program, seconds, end_s, keep=None, ask=None):
+    """One turn of a program that was not started yet, which has end_s to end if it names then. `ask`: called with it while it runs,
+    `keep`: when it has ended, while what it wrote is there; what they return is kept."""
     with program:
         born = time.monotonic()
         time.sleep(program.warm_s)
@@ -48,15 +48,14 @@ def measure(program, seconds, end_s, keep=None):
         time.sleep(seconds)
         cpu_after, took, busy_after = program.cpu_seconds(), time.monotonic() - begin, busy_seconds()
         bpf_s, runs, ns_per_sample = bpf_cost(bpf, program.bpf())
-        memory = program.memory()
+        memory, asked = program.memory(), ask(program) if ask else {}
         end_cpu, life = program.cpu_seconds(), time.monotonic() - born
         ended = program.stop(end_s if program.names_at_end else END_S)
         turn = Turn(cpu=(cpu_after - cpu) / took, bpf=bpf_s / took, busy=(busy_after - busy) / took,
                     ns_per_sample=ns_per_sample, sampler_runs=runs / took, memory=memory, end_cpu=program.cpu_seconds() - end_cpu, ended=ended,
                     samples=program.samples() if ended else 0, size=program.out_bytes(), max_rss=program.max_rss,
                     life_cpu=program.cpu_seconds() / life)
-        if keep:
-            turn.extra = keep(program)
+        turn.extra = {**asked, **(keep(program) if keep else {})}
     return turn
 
 
