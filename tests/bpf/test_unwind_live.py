@@ -243,8 +243,9 @@ def test_a_first_walk_ends_after_so_many_searches():
     assert result["different"] == 0, why
     assert result["ends"][END_MAX_RULES] >= 1, result
     assert is_all(result["ends"][END_MAX_RULES] + result["ends"][END_ROOT], result), result
-    # libdw does not get out of every leaf.
-    assert result["equal"] <= result["ends"][END_ROOT] <= result["equal"] + result["longer"], (result, why)
+    # What says that it is whole is no shorter than libdw's; libdw does not get out of every leaf. A walk may have all frames
+    # and still not say so: where its last search is the one that would have found the root.
+    assert result["ends"][END_ROOT] <= result["equal"] + result["longer"], (result, why)
 
 
 @pytest.mark.long("how many walks are first ones depends on how often the host moves it between CPUs")
