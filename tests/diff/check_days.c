@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/diff_days_sim.h"
+#include "tests/unit/daily_sim.h"
 #include "user/util/cleanup.h"
 #include "user/util/parse.h"
 
@@ -97,21 +97,21 @@ struct alarms {
 	bool has_regression;
 	bool has_change;
 	bool names_method;
-	const struct diff_days_alarm *change; /* of the method that was asked for */
+	const struct daily_alarm *change; /* of the method that was asked for */
 };
 
 static struct alarms judge(const struct days_sim *days, const char *method,
-			   struct diff_days_outcome *outcome)
+			   struct daily_outcome *outcome)
 {
 	struct alarms alarms = { .change = NULL };
 
 	if (days_sim_judge(days, outcome))
 		die("comparison");
 	for (size_t i = 0; i < outcome->alarm_cnt; i++) {
-		const struct diff_days_alarm *at = &outcome->alarms[i];
+		const struct daily_alarm *at = &outcome->alarms[i];
 		bool is_it = strcmp(at->method, method) == 0;
 
-		if (at->kind == DIFF_DAYS_ALARM_REGRESSION) {
+		if (at->kind == DAILY_ALARM_REGRESSION) {
 			alarms.has_regression = true;
 			alarms.names_method = alarms.names_method || is_it;
 		} else {
@@ -131,7 +131,7 @@ static void check_model(int model, unsigned int services)
 		struct days_sim *service = service_new(model, 100 + s + 1000 * (uint64_t)model);
 		uint32_t method = sim_method_of_share(&service->sim, 0.1);
 		const struct sim_effect effect = { method, 1.33, 0, SIM_BLOCKS };
-		struct diff_days_outcome outcome;
+		struct daily_outcome outcome;
 		struct alarms alarms;
 		char name[64];
 
@@ -145,11 +145,11 @@ static void check_model(int model, unsigned int services)
 			regressions += alarms.has_regression;
 			changes += alarms.has_change;
 			either += alarms.has_regression || alarms.has_change;
-			diff_days_outcome_release(&outcome);
+			daily_outcome_release(&outcome);
 		}
 		next(service, &effect);
 		found += judge(service, name, &outcome).names_method;
-		diff_days_outcome_release(&outcome);
+		daily_outcome_release(&outcome);
 		service_free(service);
 	}
 	printf("%-34s %4u of %u  (%u, %u)      %u of %u\n", models[model].name, either, days,
@@ -178,7 +178,7 @@ static void check_creep(unsigned int services)
 				      d > CREEP_LAST  ? CREEP_LAST - CREEP_FIRST + 1 :
 							d - CREEP_FIRST + 1;
 			const struct sim_effect effect = { method, pow(1.01, part), 0, SIM_BLOCKS };
-			struct diff_days_outcome outcome;
+			struct daily_outcome outcome;
 			struct alarms alarms;
 
 			next(service, &effect);
@@ -192,7 +192,7 @@ static void check_creep(unsigned int services)
 				off += fabs(from - CREEP_FIRST);
 				dated += alarm_days == 1 && fabs(from - CREEP_FIRST) <= 2;
 			}
-			diff_days_outcome_release(&outcome);
+			daily_outcome_release(&outcome);
 		}
 		spoke += alarm_days > 0;
 		twice += alarm_days > 1;

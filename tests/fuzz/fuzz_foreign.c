@@ -7,7 +7,7 @@
  * Input: the first file, a byte 0, the second file.
  */
 #include "tests/fuzz/fuzz.h"
-#include "user/compare/diff_foreign.h"
+#include "user/compare/compare_foreign.h"
 #include "user/util/log.h"
 
 #define TOTAL_MAX (1ull << 31)
@@ -22,7 +22,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-static void check_side(const struct diff_loaded *side, size_t len)
+static void check_side(const struct compare_loaded *side, size_t len)
 {
 	size_t blocks = diff_side__block_count(side->side);
 	uint64_t items = 0;
@@ -51,24 +51,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	size_t second = middle ? len - first - 1 : 0;
 	int fds[] = { fuzz_file(data, first), fuzz_file(middle ? middle + 1 : data, second) };
 	struct diff_catalog *catalog = diff_catalog__new();
-	struct diff_loaded before = { 0 }, after = { 0 };
-	struct diff_notes notes = { 0 };
+	struct compare_loaded before = { 0 }, after = { 0 };
+	struct compare_notes notes = { 0 };
 	char paths[2][64];
 	int err;
 
 	must(catalog);
 	for (int i = 0; i < 2; i++)
 		(void)snprintf(paths[i], sizeof(paths[i]), "/proc/self/fd/%d", fds[i]);
-	err = diff_foreign_load(paths[0], paths[1], catalog, &notes, &before, &after);
+	err = compare_foreign_load(paths[0], paths[1], catalog, &notes, &before, &after);
 	must(err == 0 || err == -EINVAL || err == -EBADMSG);
 	if (!err) {
 		must(notes.cnt >= 1);
 		check_side(&before, first);
 		check_side(&after, second);
 	}
-	diff_loaded_release(&before);
-	diff_loaded_release(&after);
-	diff_notes_release(&notes);
+	compare_loaded_release(&before);
+	compare_loaded_release(&after);
+	compare_notes_release(&notes);
 	diff_catalog__free(catalog);
 	close(fds[0]);
 	close(fds[1]);

@@ -4,13 +4,13 @@
 #define JBPF_TESTS_DIFF_FLEET_H
 
 #include "tests/unit/diff_sim.h"
-#include "user/compare/diff_hosts.h"
+#include "user/compare/compare_hosts.h"
 
 #define FLEET_HOSTS  40u
 #define FLEET_CANARY (FLEET_HOSTS - 1) /* the host with the change */
 
 struct fleet {
-	struct diff_hosts all;
+	struct compare_hosts all;
 };
 
 static inline void fleet_must(int err)
@@ -35,23 +35,23 @@ static inline void fleet_make(struct sim *sim, struct fleet *out, const struct s
 
 static inline void fleet_release(struct fleet *fleet)
 {
-	diff_hosts_release(&fleet->all);
+	compare_hosts_release(&fleet->all);
 }
 
 /* The host with the change against a group of all others, as two groups of hosts are compared. */
 static inline struct diff_result *fleet_canary(const struct sim *sim, const struct fleet *fleet)
 {
 	const struct diff_options options = diff_options_default();
-	struct diff_hosts rest = { .cnt = FLEET_HOSTS - 1, .items = NULL };
+	struct compare_hosts rest = { .cnt = FLEET_HOSTS - 1, .items = NULL };
 	struct diff_result *result = NULL;
 
 	rest.items = calloc(rest.cnt, sizeof(*rest.items));
 	fleet_must(!rest.items);
 	for (size_t i = 0; i < rest.cnt; i++)
 		rest.items[i].loaded.side = fleet->all.items[i].loaded.side;
-	fleet_must(diff_hosts_measure(SIM_ITEMS, options.blocks_min, &rest));
+	fleet_must(compare_hosts_measure(SIM_ITEMS, options.blocks_min, &rest));
 
-	struct diff_history history = diff_hosts_history(&rest, SIZE_MAX);
+	struct diff_history history = compare_hosts_history(&rest, SIZE_MAX);
 	struct diff_input input = { .items = sim->items,
 				    .item_cnt = SIM_ITEMS,
 				    .a = rest.sum,
@@ -61,7 +61,7 @@ static inline struct diff_result *fleet_canary(const struct sim *sim, const stru
 	fleet_must(diff_run(&input, &options, &result));
 	for (size_t i = 0; i < rest.cnt; i++)
 		rest.items[i].loaded.side = NULL;
-	diff_hosts_release(&rest);
+	compare_hosts_release(&rest);
 	return result;
 }
 
@@ -85,15 +85,15 @@ static inline unsigned int fleet_outliers(const struct sim *sim, struct fleet *f
 	struct diff_options options = diff_options_default();
 	unsigned int cnt = 0;
 
-	diff_hosts_share_errors(&fleet->all, &options);
-	fleet_must(diff_hosts_measure(SIM_ITEMS, options.blocks_min, &fleet->all));
+	compare_hosts_share_errors(&fleet->all, &options);
+	fleet_must(compare_hosts_measure(SIM_ITEMS, options.blocks_min, &fleet->all));
 	for (size_t i = 0; i < fleet->all.cnt; i++) {
 		struct diff_result *result = NULL;
 		bool is_planted = effect && i == FLEET_CANARY;
 		bool has_other = false;
 
-		fleet_must(diff_hosts_compare(&fleet->all, i, sim->items, SIM_ITEMS, &options,
-					      &result));
+		fleet_must(compare_hosts_compare(&fleet->all, i, sim->items, SIM_ITEMS, &options,
+						 &result));
 		for (uint32_t m = 0; m < SIM_METHODS; m++) {
 			bool is_found = result->rows[m].verdict >= DIFF_VERDICT_UP;
 

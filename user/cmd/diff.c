@@ -2,7 +2,7 @@
 /*
  * jbpf diff: reports which methods need more or less CPU than before, and how sure that is. It
  * compares two times or two groups of processes from the store, two folded files, or, day by day, every service
- * (diff_days.c).
+ * (daily.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,12 +14,12 @@
 #include "user/cli/cmd_stores.h"
 #include "user/cli/cmd_write.h"
 #include "user/cli/option_usage.h"
-#include "user/compare/diff_alarms.h"
-#include "user/compare/diff_compare.h"
-#include "user/compare/diff_hosts.h"
-#include "user/daily/diff_days.h"
-#include "user/compare/diff_images.h"
-#include "user/compare/diff_outliers.h"
+#include "user/compare/compare_alarms.h"
+#include "user/compare/comparison.h"
+#include "user/compare/compare_hosts.h"
+#include "user/daily/daily.h"
+#include "user/compare/compare_images.h"
+#include "user/compare/compare_outliers.h"
 #include "user/cmd/diff_options.h"
 #include "user/cmd/dump_hint.h"
 #include "user/output/diff/diff_output.h"
@@ -50,7 +50,7 @@ static int diff_fail(const struct diff_cmd_options *options, const struct store_
 
 /* ---- sides without samples ---- */
 
-static bool is_empty(const struct diff_loaded *side)
+static bool is_empty(const struct compare_loaded *side)
 {
 	return diff_side__block_count(side->side) == 0;
 }
@@ -73,7 +73,7 @@ static void append_side(const struct diff_cmd_side *side, struct strbuf *out)
 }
 
 static int append_hint(struct store_source *reader, const struct diff_cmd_options *options,
-		       const struct diff_cmd_side *side, const struct diff_loaded *loaded,
+		       const struct diff_cmd_side *side, const struct compare_loaded *loaded,
 		       struct strbuf *out)
 {
 	struct dump_options asked = { .selection = options->selection };
@@ -89,7 +89,7 @@ static int append_hint(struct store_source *reader, const struct diff_cmd_option
 		return strbuf_error(out);
 	}
 	before = out->len;
-	err = side->labels[SELECT_BY_IMAGE] ? diff_images_hint(reader, options, out) : 0;
+	err = side->labels[SELECT_BY_IMAGE] ? compare_images_hint(reader, options, out) : 0;
 	if (err || out->len > before)
 		return err;
 	asked.selection.since_unix_ns = side->range.since_unix_ns;
@@ -105,11 +105,11 @@ static int append_hint(struct store_source *reader, const struct diff_cmd_option
 }
 
 static int say_empty(struct store_source *reader, const struct diff_cmd_options *options,
-		     const struct diff_compare *compare)
+		     const struct comparison *compare)
 {
 	bool is_before = is_empty(&compare->before);
 	const struct diff_cmd_side *side = is_before ? &options->before : &options->after;
-	const struct diff_loaded *loaded = is_before ? &compare->before : &compare->after;
+	const struct compare_loaded *loaded = is_before ? &compare->before : &compare->after;
 	__cleanup_strbuf struct strbuf where = STRBUF_INIT, hint = STRBUF_INIT;
 
 	append_side(side, &where);
@@ -124,7 +124,7 @@ static int say_empty(struct store_source *reader, const struct diff_cmd_options 
 
 /* ---- output ---- */
 
-static int render(const struct diff_cmd_options *options, const struct diff_compare *compare,
+static int render(const struct diff_cmd_options *options, const struct comparison *compare,
 		  struct strbuf *out)
 {
 	int err;
@@ -144,7 +144,7 @@ static int render(const struct diff_cmd_options *options, const struct diff_comp
 }
 
 /* Why nothing was judged; of what is too short, how much is missing. */
-static void tell_obstacle(const struct diff_compare *compare, const char *obstacle)
+static void tell_obstacle(const struct comparison *compare, const char *obstacle)
 {
 	const struct diff_gate_result *blocks = &compare->result->summary.gates[DIFF_GATE_BLOCKS];
 	double minutes = (double)compare->block_ns / 60 / (double)CLOCK_NS_PER_S;
@@ -159,19 +159,19 @@ static void tell_obstacle(const struct diff_compare *compare, const char *obstac
 
 /* --fail-on: one line per cause, and the exit code. */
 static int judge(struct store_source *reader, const struct diff_cmd_options *options,
-		 const struct diff_compare *compare)
+		 const struct comparison *compare)
 {
 	const char *obstacle =
-		diff_alarms_obstacle(&compare->result->summary, &compare->statistics);
-	__cleanup_free struct diff_alarm *alarms = NULL;
+		compare_alarms_obstacle(&compare->result->summary, &compare->statistics);
+	__cleanup_free struct compare_alarm *alarms = NULL;
 	const char *word = options->fail_on == DIFF_CMD_FAIL_ON_SLOWER ? "slower" : "regression";
 	size_t cnt = 0;
-	int err = diff_alarms_list(compare->result, compare->catalog, &alarms, &cnt);
+	int err = compare_alarms_list(compare->result, compare->catalog, &alarms, &cnt);
 
 	for (size_t i = 0; !err && i < cnt; i++) {
 		__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 
-		err = diff_alarms_text(compare->result, compare->catalog, &alarms[i], &text);
+		err = compare_alarms_text(compare->result, compare->catalog, &alarms[i], &text);
 		if (!err)
 			pr_err("%s: %s\n", word, strbuf_str(&text));
 	}
@@ -185,14 +185,14 @@ static int judge(struct store_source *reader, const struct diff_cmd_options *opt
 }
 
 static int finish(struct store_source *reader, const struct diff_cmd_options *options,
-		  struct diff_compare *compare)
+		  struct comparison *compare)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
 	int code, err;
 
 	if (is_empty(&compare->before) || is_empty(&compare->after))
 		return say_empty(reader, options, compare);
-	err = diff_compare_run(reader, options, compare);
+	err = comparison_run(reader, options, compare);
 	if (!err)
 		err = render(options, compare, &out);
 	if (err)
@@ -205,27 +205,27 @@ static int finish(struct store_source *reader, const struct diff_cmd_options *op
 
 static int compare_files(const struct diff_cmd_options *options)
 {
-	struct diff_compare compare = { 0 };
-	int err = diff_compare_load_files(options, &compare);
+	struct comparison compare = { 0 };
+	int err = comparison_load_files(options, &compare);
 	int code = err ? CMD_EXIT_FAILED : finish(NULL, options, &compare);
 
-	diff_compare_release(&compare);
+	comparison_release(&compare);
 	return code;
 }
 
 static int compare_store(const struct diff_cmd_options *options)
 {
-	struct diff_compare compare = { 0 };
+	struct comparison compare = { 0 };
 	struct store_source *reader;
 	int code, err;
 
 	err = cmd_stores_open_all(&options->stores, options->event, &reader);
 	if (err)
 		return err == -ENODATA ? CMD_EXIT_NO_SAMPLES : CMD_EXIT_FAILED;
-	err = diff_compare_load(reader, options, 0, &compare);
+	err = comparison_load(reader, options, 0, &compare);
 	code = err ? diff_fail(options, reader, err) : finish(reader, options, &compare);
 	cmd_store_damage_end(&compare.damage);
-	diff_compare_release(&compare);
+	comparison_release(&compare);
 	store_source__free(reader);
 	return code;
 }
@@ -241,7 +241,7 @@ static int say_few_hosts(struct store_source *reader, const struct diff_cmd_opti
 	if (hosts) {
 		pr_err("%zu host%s samples of that, at least %d are needed to tell which one "
 		       "differs; give more of --store, or another time\n",
-		       hosts, hosts == 1 ? " has" : "s have", DIFF_HOSTS_MIN);
+		       hosts, hosts == 1 ? " has" : "s have", COMPARE_HOSTS_MIN);
 		return CMD_EXIT_FAILED;
 	}
 	if (dump_hint(reader, &asked, &hint))
@@ -254,17 +254,17 @@ static int find_outliers(const struct diff_cmd_options *options)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
 	struct cmd_store_damage damage = { 0 };
-	struct diff_outliers found = { 0 };
+	struct compare_outliers found = { 0 };
 	struct store_source *reader;
 	int code;
 	int err = cmd_stores_open_all(&options->stores, options->event, &reader);
 
 	if (err)
 		return err == -ENODATA ? CMD_EXIT_NO_SAMPLES : CMD_EXIT_FAILED;
-	err = diff_outliers_find(reader, options, &damage, &out, &found);
+	err = compare_outliers_find(reader, options, &damage, &out, &found);
 	if (err)
 		code = diff_fail(options, reader, err);
-	else if (found.hosts < DIFF_HOSTS_MIN)
+	else if (found.hosts < COMPARE_HOSTS_MIN)
 		code = say_few_hosts(reader, options, found.hosts);
 	else
 		code = cmd_write_paged(options->output, options->no_pager, &out);
@@ -296,7 +296,7 @@ int cmd_diff(int argc, char **argv)
 	case DIFF_CMD_MODE_OUTLIERS:
 		return find_outliers(&options);
 	case DIFF_CMD_MODE_DAYS:
-		return diff_days_run(&options);
+		return daily_run(&options);
 	default:
 		return compare_store(&options);
 	}

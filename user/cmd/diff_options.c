@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "user/cli/output_ending.h"
-#include "user/compare/diff_load.h"
+#include "user/compare/compare_load.h"
 #include "user/model/event_view.h"
 #include "user/store/store.h"
 #include "user/util/clock.h"
@@ -20,7 +20,7 @@
 #define DEFAULT_SINCE_NS (86400 * CLOCK_NS_PER_S) /* of groups */
 #define TIME_TEXT_MAX	 64
 #define NUMBER_TEXT_MAX	 16
-#define SPAN_MAX_DAYS	 ((unsigned long long)(DIFF_LOAD_SPAN_MAX_NS / CLOCK_NS_PER_S / 86400))
+#define SPAN_MAX_DAYS	 ((unsigned long long)(COMPARE_LOAD_SPAN_MAX_NS / CLOCK_NS_PER_S / 86400))
 
 /* The ways to compare, in the order of enum diff_cmd_mode. */
 static const struct option_use uses[] = {
@@ -72,7 +72,7 @@ static int take_range(struct option_walk *walk, const char *value, struct diff_c
 		return options_refuse(walk,
 				      "--%s: in '%s' the first time must lie before the second",
 				      walk->at.row->name, value);
-	if (range.until_unix_ns - range.since_unix_ns > DIFF_LOAD_SPAN_MAX_NS)
+	if (range.until_unix_ns - range.since_unix_ns > COMPARE_LOAD_SPAN_MAX_NS)
 		return options_refuse(walk, "--%s: '%s' is longer than %llu days, take less",
 				      walk->at.row->name, value, SPAN_MAX_DAYS);
 	*out = range;
@@ -395,7 +395,7 @@ static int set_group_times(struct option_walk *walk, struct diff_cmd_options *op
 					      0;
 	if (range.since_unix_ns >= range.until_unix_ns)
 		return options_refuse_range(walk, range.since_unix_ns, range.until_unix_ns);
-	if (range.until_unix_ns - range.since_unix_ns > DIFF_LOAD_SPAN_MAX_NS)
+	if (range.until_unix_ns - range.since_unix_ns > COMPARE_LOAD_SPAN_MAX_NS)
 		return options_refuse(
 			walk, "--since and --until are more than %llu days apart, take less",
 			SPAN_MAX_DAYS);

@@ -1,0 +1,798 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Windows into blocks; see compare_load.h. A side wants its blocks in order of time, the store gives a
+ * merged file stream by stream. So counts are first kept as (block, stack, count), stacks by their
+ * number in the catalog, and dealt out at the end. Windows of one block mostly follow each other:
+ * a stack seen again in the block it was last seen in adds up in place.
+ */
+#include "user/compare/compare_load.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "user/compare/compare_cover.h"
+#include "user/compare/compare_heavy.h"
+#include "user/compare/compare_warm_up.h"
+#include "user/model/event_view.h"
+#include "user/model/folded_line.h"
+#include "user/model/stack_text.h"
+#include "user/model/thread_counts.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/lines.h"
+#include "user/util/saturate.h"
+#include "user/util/vec.h"
+
+#define DAY_NS	       (86400 * CLOCK_NS_PER_S)
+#define NO_ENTRY       UINT32_MAX
+#define AGE_UNKNOWN    UINT64_MAX
+#define COLD_SHARE_MAX 0.05 /* of a block that is compared although its JVMs are young */
+
+/*
+ * A count of EVENT_WALL. The statistics want counts of equal weight, and few large ones are what is
+ * known least: a sample of CPU time is a part of one.
+ */
+#define WALL_SAMPLE_NS (100 * CLOCK_NS_PER_MS)
+
+#define EVENTS_OF_RATE 1000000ull /* as DIFF_EVENTS_OF_RATE */
+
+struct load_block {
+	uint64_t samples;
+	uint64_t frames;
+	uint64_t unknown_frames;
+	uint64_t truncated_samples;
+	uint64_t other_stack_samples;
+	uint64_t recorded_ns;		   /* by the host's records */
+	struct compare_cover_stretch host; /* of these */
+	uint64_t host_samples;
+	uint64_t host_lost;
+	uint64_t union_ns; /* by the streams' windows */
+	/* Of all windows that match, also of those that are left out. */
+	uint64_t jvm_samples;
+	uint64_t cold_samples;	/* of those JVMs' that were warming up */
+	uint64_t other_samples; /* of processes that are no JVMs */
+	uint64_t jvm_age_ns;	/* of the oldest JVM when the block began */
+	size_t entry_cnt;
+	uint32_t frequency_hz; /* of its first window: rate_of() */
+	bool has_frequency;
+};
+
+struct load_entry {
+	uint32_t block;
+	uint32_t stack; /* number in the catalog */
+	uint32_t count; /* saturates */
+};
+
+struct compare_loader {
+	struct compare_load what;
+	struct diff_catalog *catalog;
+	struct load_block *blocks;
+	size_t block_cnt;
+	uint64_t first_block; /* number since 1970 */
+	struct load_entry *entries;
+	size_t entry_cnt;
+	size_t entry_cap;
+	uint32_t *last_entry; /* by stack: its latest entry */
+	size_t stack_cap;
+	struct compare_cover cover;   /* of the streams' windows that were taken */
+	struct compare_loaded loaded; /* all but the side */
+	struct thread_reader threads; /* of the window being added; only with selection->thread */
+	struct event_stacks *known;
+	bool is_of_waits;    /* the window being added */
+	uint64_t weight_ns;  /* the same: what a sample is of WALL_SAMPLE_NS; 0: all of a count */
+	uint64_t carry_ns;   /* what samples of EVENT_WALL had too much for whole counts */
+	struct strbuf other; /* scratch */
+	struct strbuf cpu_wait;
+	int err; /* first failure of want() */
+};
+
+int compare_loader__new(const struct compare_load *what, struct diff_catalog *catalog,
+			struct compare_loader **out)
+{
+	if (what->block_ns < CLOCK_NS_PER_S || what->block_ns > DAY_NS ||
+	    what->block_ns % CLOCK_NS_PER_S || what->since_unix_ns >= what->until_unix_ns ||
+	    what->until_unix_ns - what->since_unix_ns > COMPARE_LOAD_SPAN_MAX_NS)
+		return -EINVAL;
+
+	uint64_t first = what->since_unix_ns / what->block_ns;
+	uint64_t last = (what->until_unix_ns - 1) / what->block_ns;
+
+	if (last - first >= DIFF_SIDE_BLOCKS_MAX)
+		return -EINVAL;
+
+	struct compare_loader *loader = calloc(1, sizeof(*loader));
+
+	if (!loader)
+		return -ENOMEM;
+	loader->what = *what;
+	loader->catalog = catalog;
+	loader->first_block = first;
+	loader->block_cnt = (size_t)(last - first) + 1;
+	loader->blocks = calloc(loader->block_cnt, sizeof(*loader->blocks));
+	loader->known = event_stacks__new(what->event);
+	if (!loader->blocks || !loader->known) {
+		compare_loader__free(loader);
+		return -ENOMEM;
+	}
+	*out = loader;
+	return 0;
+}
+
+void compare_loader__free(struct compare_loader *loader)
+{
+	if (!loader)
+		return;
+	free(loader->blocks);
+	event_stacks__free(loader->known);
+	free(loader->entries);
+	free(loader->last_entry);
+	compare_cover_release(&loader->cover);
+	thread_reader_release(&loader->threads);
+	strbuf_release(&loader->other);
+	strbuf_release(&loader->cpu_wait);
+	compare_loaded_release(&loader->loaded);
+	free(loader);
+}
+
+void compare_loaded_release(struct compare_loaded *loaded)
+{
+	diff_side__free(loaded->side);
+	streams_release(&loaded->streams);
+	memset(loaded, 0, sizeof(*loaded));
+}
+
+/* ---- which windows ---- */
+
+static uint32_t block_of(const struct compare_loader *loader, const struct window *window)
+{
+	return (uint32_t)(window->start_unix_ns / loader->what.block_ns - loader->first_block);
+}
+
+static bool has_labels(const char *const *labels, const struct window *window)
+{
+	for (int by = 0; by < SELECT_BY_CNT; by++)
+		if (labels[by] && !select_by_matches((enum select_by)by, labels[by], window))
+			return false;
+	return true;
+}
+
+static bool is_of_group(const struct compare_load *what, const struct window *window)
+{
+	return (!what->labels || has_labels(what->labels, window)) &&
+	       (!what->others || !has_labels(what->others, window));
+}
+
+/* A host's record has no label but the host's: is the host one of those of the side? */
+static bool is_of_hosts(const struct compare_load *what, const struct window *window)
+{
+	const char *host = what->labels ? what->labels[SELECT_BY_HOST] : NULL;
+
+	return !host || select_by_matches(SELECT_BY_HOST, host, window);
+}
+
+static uint64_t subtract(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* 0 also when the process began within the window. */
+static uint64_t age_ns(const struct window *window)
+{
+	if (!window->process_start_ns || !window->start_boot_ns)
+		return AGE_UNKNOWN;
+	return subtract(window->start_boot_ns, window->process_start_ns);
+}
+
+static bool is_young(const struct compare_loader *loader, uint64_t jvm_age_ns)
+{
+	return jvm_age_ns < loader->what.warm_up_s * CLOCK_NS_PER_S;
+}
+
+/* How old was its process when the block began, or the side within it? */
+static uint64_t age_at_block_ns(const struct compare_loader *loader, const struct window *window)
+{
+	uint64_t begin = (loader->first_block + block_of(loader, window)) * loader->what.block_ns;
+	uint64_t age = age_ns(window);
+
+	if (begin < loader->what.since_unix_ns)
+		begin = loader->what.since_unix_ns;
+	return age == AGE_UNKNOWN ? age : subtract(age, window->start_unix_ns - begin);
+}
+
+static void note_age(struct compare_loader *loader, const struct window *window)
+{
+	struct load_block *block = &loader->blocks[block_of(loader, window)];
+
+	if (!window->is_jvm) {
+		block->other_samples += window->counts.samples;
+		return;
+	}
+
+	uint64_t age = age_at_block_ns(loader, window);
+
+	block->jvm_samples += window->counts.samples;
+	if (age > block->jvm_age_ns)
+		block->jvm_age_ns = age;
+}
+
+static bool is_young_window(const struct compare_loader *loader, const struct window *window)
+{
+	return window->is_jvm && is_young(loader, age_ns(window));
+}
+
+/* Only CPU time says what a JVM's code is; waiting is of one kind with the CPU time beside it. */
+static bool shows_warm_up(const struct compare_loader *loader)
+{
+	return loader->what.event == EVENT_CPU;
+}
+
+static void leave_out_cold(struct compare_loader *loader, const struct window *window)
+{
+	loader->loaded.warm_up_samples += window->counts.samples;
+	loader->blocks[block_of(loader, window)].cold_samples += window->counts.samples;
+}
+
+static uint64_t recorded_ns(const struct window *window)
+{
+	return window->window_cnt ? window->recorded_ns : window->duration_ns;
+}
+
+static void note_host(struct compare_loader *loader, const struct window *window)
+{
+	struct load_block *block = &loader->blocks[block_of(loader, window)];
+
+	if (!block->host.end_unix_ns || window->start_unix_ns < block->host.start_unix_ns)
+		block->host.start_unix_ns = window->start_unix_ns;
+	if (window_end_unix_ns(window) > block->host.end_unix_ns)
+		block->host.end_unix_ns = window_end_unix_ns(window);
+	block->recorded_ns += recorded_ns(window);
+	block->host_samples += window->counts.samples;
+	block->host_lost += window_lost_samples(window->lost);
+}
+
+static void note_stream(struct compare_loader *loader, const struct window *window)
+{
+	struct compare_loaded *loaded = &loader->loaded;
+	uint64_t end = window_end_unix_ns(window);
+
+	/* Parts are counted as the text is read. */
+	if (!selection_is_of_parts(loader->what.selection))
+		window_counts_add(&loaded->counts, &window->counts);
+	if (!loaded->last_unix_ns || window->start_unix_ns < loaded->first_unix_ns)
+		loaded->first_unix_ns = window->start_unix_ns;
+	if (end > loaded->last_unix_ns)
+		loaded->last_unix_ns = end;
+	if (end - window->start_unix_ns > loaded->window_ns)
+		loaded->window_ns = end - window->start_unix_ns;
+	if (loader->what.wants_streams && !loader->err)
+		loader->err = streams_add(&loaded->streams, window);
+}
+
+bool compare_loader__want(struct compare_loader *loader, const struct window *window)
+{
+	if (window->start_unix_ns < loader->what.since_unix_ns ||
+	    window->start_unix_ns >= loader->what.until_unix_ns)
+		return false;
+	if (window->pid == 0) {
+		if (event_counts_time(loader->what.event, window) &&
+		    is_of_hosts(&loader->what, window))
+			note_host(loader, window);
+		return false;
+	}
+	if (!(window->counts.samples ||
+	      event_cpu_wait_ns(loader->what.event, loader->what.selection, window)) ||
+	    !selection_matches(loader->what.selection, window) ||
+	    !is_of_group(&loader->what, window))
+		return false;
+	note_stream(loader, window);
+	note_age(loader, window);
+	if (is_young_window(loader, window) && !shows_warm_up(loader)) {
+		leave_out_cold(loader, window);
+		return false;
+	}
+	return !loader->err;
+}
+
+/* ---- counting ---- */
+
+static int reserve_stack(struct compare_loader *loader, uint32_t stack)
+{
+	size_t before = loader->stack_cap;
+	int err = vec_room(loader->last_entry, stack, loader->stack_cap, 1024);
+
+	for (size_t i = before; i < loader->stack_cap; i++)
+		loader->last_entry[i] = NO_ENTRY;
+	return err;
+}
+
+static int count_stack(struct compare_loader *loader, uint32_t block, uint32_t stack,
+		       uint64_t count)
+{
+	int err = reserve_stack(loader, stack);
+
+	if (err)
+		return err;
+
+	uint32_t at = loader->last_entry[stack];
+
+	if (at != NO_ENTRY && loader->entries[at].block == block) {
+		struct load_entry *entry = &loader->entries[at];
+
+		entry->count = add_saturated_u32(entry->count, count);
+		return 0;
+	}
+	if (loader->entry_cnt >= NO_ENTRY)
+		return -E2BIG;
+	err = vec_room(loader->entries, loader->entry_cnt, loader->entry_cap, 256);
+	if (err)
+		return err;
+	loader->last_entry[stack] = (uint32_t)loader->entry_cnt;
+	loader->entries[loader->entry_cnt++] = (struct load_entry){
+		.block = block,
+		.stack = stack,
+		.count = add_saturated_u32(0, count),
+	};
+	loader->blocks[block].entry_cnt++;
+	return 0;
+}
+
+/* Of a line's samples those of the threads that are wanted. */
+static uint64_t samples_of_threads(struct compare_loader *loader, uint64_t count)
+{
+	const struct selection *selection = loader->what.selection;
+	struct thread_part part;
+	uint64_t samples = 0;
+
+	if (!selection->thread)
+		return count;
+	thread_reader_line(&loader->threads, count);
+	while (thread_reader_next(&loader->threads, &part)) {
+		if (selection_takes_thread(selection, part.name ? part.name : THREAD_NAME_UNKNOWN))
+			samples += part.count;
+	}
+	return samples;
+}
+
+static int open_threads(struct compare_loader *loader, const struct window *window)
+{
+	int err;
+
+	if (!loader->what.selection->thread)
+		return 0;
+	err = thread_reader_open(&loader->threads, window->threads, (size_t)window->threads_len);
+	if (err != -EINVAL)
+		return err;
+	loader->loaded.bad_line_cnt++;
+	return 0;
+}
+
+/* Whole counts of samples; what is left over goes to the next ones, so that none is lost. */
+static uint64_t counts_of(struct compare_loader *loader, uint64_t samples)
+{
+	uint64_t ns, counts;
+
+	if (!loader->weight_ns)
+		return samples;
+	ns = add_saturated(multiply_saturated(samples, loader->weight_ns), loader->carry_ns);
+	counts = ns / WALL_SAMPLE_NS;
+	loader->carry_ns = ns % WALL_SAMPLE_NS;
+	return counts;
+}
+
+/* Its process with one frame in place of all. */
+static int learn_other(struct compare_loader *loader, const char *stack, size_t len,
+		       uint32_t *id_out)
+{
+	const char *end = memchr(stack, ';', len);
+	int err;
+
+	strbuf_clear(&loader->other);
+	strbuf_append(&loader->other, stack, end ? (size_t)(end - stack) : len);
+	strbuf_puts(&loader->other, ";" COMPARE_LOAD_OTHER_STACKS);
+	err = strbuf_error(&loader->other);
+	return err ? err :
+		     diff_catalog__learn(loader->catalog, loader->other.data, loader->other.len,
+					 id_out);
+}
+
+static int add_stack(struct compare_loader *loader, uint32_t block, const char *stack, size_t len,
+		     uint64_t count)
+{
+	int part = loader->what.heavy ? compare_heavy__meet(loader->what.heavy, stack, len, count) :
+					COMPARE_HEAVY_TAKEN;
+	uint32_t id = 0;
+	int err;
+
+	if (part < 0 || part == COMPARE_HEAVY_SKIPPED)
+		return part < 0 ? part : 0;
+	err = part == COMPARE_HEAVY_OTHER ? learn_other(loader, stack, len, &id) :
+					    diff_catalog__learn(loader->catalog, stack, len, &id);
+	if (!err)
+		err = count_stack(loader, block, id, count);
+	if (!err && part == COMPARE_HEAVY_OTHER)
+		loader->blocks[block].other_stack_samples += count;
+	return err;
+}
+
+/* "stack count"; what is not that is counted, and what is of another kind of code left out. */
+static int add_line(struct compare_loader *loader, uint32_t block, const char *line, size_t len,
+		    uint64_t *samples)
+{
+	struct stack_frame leaf;
+	size_t stack_len;
+	uint64_t count;
+
+	if (!folded_line_split(line, len, &stack_len, &count) || !count) {
+		loader->loaded.bad_line_cnt++;
+		return 0;
+	}
+	count = samples_of_threads(loader, count);
+	/* Waiting for work would be most of all waiting, and differs with the size of every pool. */
+	if (!count)
+		return 0;
+	if (loader->is_of_waits) {
+		struct event_stack found = event_stacks__get(loader->known, line, stack_len);
+
+		if (!found.is_taken || found.place != WAITING_PLACE_CNT)
+			return 0;
+	}
+	if (loader->what.selection->kind != SELECT_KIND_ANY &&
+	    (!stack_text_leaf(line, stack_len, &leaf) ||
+	     !select_kind_matches(loader->what.selection->kind, leaf.kind)))
+		return 0;
+	count = counts_of(loader, count);
+	if (!count)
+		return 0;
+
+	int err = add_stack(loader, block, line, stack_len, count);
+
+	if (!err)
+		*samples += count;
+	return err;
+}
+
+/* What of a window's counts goes with the samples that were counted; all without --kind. */
+static uint64_t scaled(uint64_t value, uint64_t part, uint64_t whole)
+{
+	if (part >= whole)
+		return value;
+	return (uint64_t)((double)value * (double)part / (double)whole);
+}
+
+static void add_counts(struct compare_loader *loader, struct load_block *block,
+		       const struct window_counts *counts, uint64_t samples)
+{
+	const struct window_counts part = {
+		.samples = samples,
+		.frames = scaled(counts->frames, samples, counts->samples),
+		.unknown_frames = scaled(counts->unknown_frames, samples, counts->samples),
+		.truncated_samples = scaled(counts->truncated_samples, samples, counts->samples),
+	};
+
+	block->samples += part.samples;
+	block->frames += part.frames;
+	block->unknown_frames += part.unknown_frames;
+	block->truncated_samples += part.truncated_samples;
+	if (selection_is_of_parts(loader->what.selection))
+		window_counts_add(&loader->loaded.counts, &part);
+}
+
+/* Samples per second of CPU time; of other events, per million of them. 0 = not known. */
+static uint32_t rate_of(const struct compare_loader *loader, const struct window *window)
+{
+	if (loader->what.event == EVENT_WALL)
+		return CLOCK_NS_PER_S / WALL_SAMPLE_NS;
+	if (window->event == EVENT_CPU)
+		return window->frequency_hz;
+	if (!window->period)
+		return 0;
+	if (window->event == EVENT_OFF_CPU)
+		return (uint32_t)(CLOCK_NS_PER_S / window->period);
+	return window->period < EVENTS_OF_RATE ? (uint32_t)(EVENTS_OF_RATE / window->period) : 1;
+}
+
+/* What its threads waited for a CPU is in no line. */
+static int add_cpu_wait(struct compare_loader *loader, uint32_t block, const struct window *window,
+			uint64_t *samples)
+{
+	uint64_t wait_ns = event_cpu_wait_ns(loader->what.event, loader->what.selection, window);
+	int err;
+
+	if (!wait_ns)
+		return 0;
+	strbuf_clear(&loader->cpu_wait);
+	err = event_cpu_wait_stack(&loader->cpu_wait, window);
+	loader->weight_ns = 1;
+	wait_ns = counts_of(loader, wait_ns);
+	if (err || !wait_ns)
+		return err;
+	*samples += wait_ns;
+	return add_stack(loader, block, loader->cpu_wait.data, loader->cpu_wait.len, wait_ns);
+}
+
+int compare_loader__add(struct compare_loader *loader, const struct window *window,
+			const char *text, size_t len)
+{
+	uint32_t number = block_of(loader, window);
+	struct load_block *block = &loader->blocks[number];
+	struct lines lines = lines_init(text, len);
+	struct line line;
+	uint64_t samples = 0;
+
+	if (is_young_window(loader, window) && !compare_warm_up_is_over(text, len)) {
+		leave_out_cold(loader, window);
+		return 0;
+	}
+	if (!block->has_frequency) {
+		block->has_frequency = true;
+		block->frequency_hz = rate_of(loader, window);
+	}
+	/* jbpfd was started again with another rate in the middle of a block: samples that stand for
+	 * different times cannot be added up. */
+	if (block->frequency_hz != rate_of(loader, window)) {
+		loader->loaded.other_rate_samples += window->counts.samples;
+		return 0;
+	}
+
+	int err = compare_cover_add(&loader->cover, window);
+
+	loader->is_of_waits = event_has_waits(window->event);
+	loader->weight_ns = loader->what.event == EVENT_WALL ? window_period(window) : 0;
+	if (!err)
+		err = open_threads(loader, window);
+	while (!err && lines_next(&lines, &line))
+		err = add_line(loader, number, line.at, line.len, &samples);
+	if (!err)
+		err = add_cpu_wait(loader, number, window, &samples);
+	if (!err)
+		add_counts(loader, block, &window->counts, samples);
+	return err;
+}
+
+/* ---- the side ---- */
+
+/* How long streams were recorded in each block: overlaps count once, to where they begin. */
+static void measure_union(struct compare_loader *loader)
+{
+	uint64_t covered = 0;
+
+	compare_cover_finish(&loader->cover);
+	for (size_t i = 0; i < loader->cover.cnt; i++) {
+		const struct compare_cover_stretch *at = &loader->cover.items[i];
+		uint64_t number = at->start_unix_ns / loader->what.block_ns - loader->first_block;
+		uint64_t from = at->start_unix_ns > covered ? at->start_unix_ns : covered;
+
+		if (at->end_unix_ns <= from)
+			continue;
+		loader->blocks[number].union_ns += at->end_unix_ns - from;
+		covered = at->end_unix_ns;
+	}
+}
+
+/* The host's records also know when these processes slept; what is before or behind them is not theirs. */
+static uint64_t block_length_ns(const struct compare_loader *loader, const struct load_block *block)
+{
+	uint64_t length_ns = block->recorded_ns ? block->recorded_ns : block->union_ns;
+	struct compare_cover_stretch host = block->host;
+
+	if (length_ns > loader->what.block_ns)
+		length_ns = loader->what.block_ns;
+	if (block->recorded_ns && host.end_unix_ns > host.start_unix_ns) {
+		struct compare_cover_stretch at = compare_cover_within(&loader->cover, host);
+
+		length_ns =
+			(uint64_t)((double)length_ns * (double)(at.end_unix_ns - at.start_unix_ns) /
+				   (double)(host.end_unix_ns - host.start_unix_ns));
+	}
+	return length_ns ? length_ns : 1;
+}
+
+/* Groups the entries by block; first[block_cnt + 1]. */
+static struct load_entry *sort_entries(const struct compare_loader *loader, size_t *first)
+{
+	struct load_entry *sorted = reallocarray(NULL, loader->entry_cnt + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return NULL;
+	first[0] = 0;
+	for (size_t i = 0; i < loader->block_cnt; i++)
+		first[i + 1] = first[i] + loader->blocks[i].entry_cnt;
+	for (size_t i = 0; i < loader->entry_cnt; i++)
+		sorted[first[loader->entries[i].block]++] = loader->entries[i];
+	/* Each first[] has moved to where the next one began. */
+	for (size_t i = loader->block_cnt; i > 0; i--)
+		first[i] = first[i - 1];
+	first[0] = 0;
+	return sorted;
+}
+
+/* By the clock on the wall of this host; the rhythm of people's days. */
+static uint32_t time_of_day_s(uint64_t unix_ns)
+{
+	time_t seconds = (time_t)(unix_ns / CLOCK_NS_PER_S);
+	struct tm tm;
+
+	if (!localtime_r(&seconds, &tm))
+		return (uint32_t)(unix_ns / CLOCK_NS_PER_S % 86400);
+	return (uint32_t)(tm.tm_hour * 3600 + tm.tm_min * 60 + (tm.tm_sec > 59 ? 59 : tm.tm_sec));
+}
+
+/*
+ * A block most of whose samples are of JVMs that were all young when it began, and warming up for
+ * more than a little of it. A shell beside the JVM does not make it old, and build jobs do not make
+ * the database beside them young.
+ */
+static bool is_young_block(const struct compare_loader *loader, const struct load_block *block)
+{
+	return block->jvm_samples > block->other_samples && is_young(loader, block->jvm_age_ns) &&
+	       (double)block->cold_samples > COLD_SHARE_MAX * (double)block->jvm_samples;
+}
+
+/* Something is better than nothing: then the rest of young blocks is taken. */
+static bool has_older_blocks(const struct compare_loader *loader)
+{
+	for (size_t i = 0; i < loader->block_cnt; i++)
+		if (loader->blocks[i].samples && !is_young_block(loader, &loader->blocks[i]))
+			return true;
+	return false;
+}
+
+static struct diff_block make_block(struct compare_loader *loader, size_t number)
+{
+	const struct load_block *at = &loader->blocks[number];
+	uint64_t start = (loader->first_block + number) * loader->what.block_ns;
+	uint64_t host_samples = at->host_samples > at->samples ? at->host_samples : at->samples;
+	double lost = (double)at->host_lost * (double)at->samples / (double)host_samples;
+
+	return (struct diff_block){
+		.start_unix_ns = start,
+		.length_ns = block_length_ns(loader, at),
+		.time_of_day_s = time_of_day_s(start),
+		.frequency_hz = at->frequency_hz,
+		.samples = at->samples,
+		.cpu_s = at->frequency_hz ? (double)at->samples / at->frequency_hz : 0,
+		.lost_samples = (uint64_t)llround(lost),
+		.frames = at->frames,
+		.unknown_frames = at->unknown_frames,
+		.truncated_samples = at->truncated_samples,
+		.other_stack_samples = at->other_stack_samples,
+	};
+}
+
+static int fill_side(struct compare_loader *loader, struct diff_side *side, size_t *first)
+{
+	__cleanup_free struct load_entry *sorted = sort_entries(loader, first);
+	bool has_older = has_older_blocks(loader);
+	int err = sorted ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < loader->block_cnt; i++) {
+		uint64_t samples = loader->blocks[i].samples;
+
+		if (is_young_block(loader, &loader->blocks[i]) && (has_older || !samples)) {
+			loader->loaded.warm_up_samples += samples;
+			diff_side__leave_out_young(side);
+			continue;
+		}
+		if (!samples)
+			continue;
+		for (size_t at = first[i]; !err && at < first[i + 1]; at++)
+			err = diff_catalog__count(loader->catalog, side, sorted[at].stack,
+						  sorted[at].count);
+		if (err)
+			return err;
+
+		struct diff_block block = make_block(loader, i);
+
+		loader->loaded.lost_samples += block.lost_samples;
+		loader->loaded.other_stack_samples += block.other_stack_samples;
+		err = diff_side__close_block(side, &block);
+	}
+	return err;
+}
+
+int compare_loader__finish(struct compare_loader *loader, struct compare_loaded *out)
+{
+	__cleanup_free size_t *first = calloc(loader->block_cnt + 1, sizeof(*first));
+	struct diff_side *side;
+
+	if (loader->err)
+		return loader->err;
+	side = diff_side__new(COMPARE_LOAD_EVENT_CPU);
+	measure_union(loader);
+
+	int err = side && first ? fill_side(loader, side, first) : -ENOMEM;
+
+	if (err) {
+		diff_side__free(side);
+		return err;
+	}
+	*out = loader->loaded;
+	out->side = side;
+	memset(&loader->loaded, 0, sizeof(loader->loaded));
+	return 0;
+}
+
+/* ---- words ---- */
+
+/* The label that all streams have, "several", or NULL. */
+static const char *common_label(const struct streams *streams, enum window_label label)
+{
+	const char *common = NULL;
+
+	for (size_t i = 0; i < streams->cnt; i++) {
+		const char *text = streams->items[i].latest.labels[label];
+
+		if (!text || !*text)
+			continue;
+		if (common && strcmp(common, text) != 0)
+			return "several";
+		common = text;
+	}
+	return common;
+}
+
+void compare_loaded_describe(const struct compare_loaded *loaded, struct diff_output_side *out)
+{
+	out->counts = loaded->counts;
+	out->lost_samples = loaded->lost_samples;
+	out->stream_cnt = loaded->streams.cnt;
+	out->jvm_version = common_label(&loaded->streams, WINDOW_LABEL_JVM_VERSION);
+	out->image = common_label(&loaded->streams, WINDOW_LABEL_IMAGE);
+}
+
+/* ---- the store ---- */
+
+struct load_walk {
+	compare_loader_of_fn loader_of;
+	void *ctx;
+	struct cmd_store_damage *damage;
+	int err;
+};
+
+static bool walk_want(void *ctx, const struct window *window)
+{
+	struct load_walk *walk = ctx;
+	struct compare_loader *loader = NULL;
+
+	if (!walk->err)
+		walk->err = walk->loader_of(walk->ctx, window, &loader);
+	return !walk->err && loader && compare_loader__want(loader, window);
+}
+
+static int walk_window(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct load_walk *walk = ctx;
+	struct compare_loader *loader = NULL;
+	int err = walk->loader_of(walk->ctx, window, &loader);
+
+	return err ? err : compare_loader__add(loader, window, text, len);
+}
+
+static void walk_damage(void *ctx, const struct store_damage *stretch)
+{
+	cmd_store_damage_note(((struct load_walk *)ctx)->damage, stretch);
+}
+
+int compare_load_walk(struct store_source *reader, const struct compare_load *what,
+		      compare_loader_of_fn loader_of, void *ctx, struct cmd_store_damage *damage)
+{
+	struct load_walk walk = { .loader_of = loader_of, .ctx = ctx, .damage = damage };
+	const struct store_visitor visitor = {
+		.ctx = &walk,
+		.wants_threads = what->selection->thread != NULL,
+		.merge_ns = what->block_ns,
+		.selection = what->selection,
+		.want = walk_want,
+		.window = walk_window,
+		.damage = walk_damage,
+	};
+	int err = store_source__visit(reader, what->since_unix_ns, what->until_unix_ns, &visitor);
+
+	if (!err)
+		err = walk.err;
+	/* A comparison with something that is not all of it is worth nothing. */
+	return !err && damage->is_unreadable ? -EIO : err;
+}
