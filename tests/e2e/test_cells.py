@@ -53,8 +53,12 @@ def pulse(tmp_path_factory):
         load = subprocess.Popen([sys.executable, "-c", PULSES], stdout=said)
     try:
         def enough():
+            """Samples, and of so many pulses that some are left without the first and the last."""
             result = daemon.dump_raw("--pid", str(load.pid), "--format", "cells")
-            return sum(int(line.split()[1]) for line in result.stdout.splitlines()) >= ENOUGH
+            if result.returncode:
+                return False
+            cells, _ = cells_of(daemon, "--pid", str(load.pid))
+            return sum(count for _, count in cells) >= ENOUGH and len({time // 500 for time, _ in cells}) >= 4
         wait_until(enough, 60, "enough samples of the pulses")
     finally:
         load.kill()
