@@ -244,7 +244,7 @@ bench-programs: $(BENCH_BIN)
 # What sanitizers make so dear that they take a part of it (tests/unit/sweep.h), or nothing: long simulations of what
 # other tests run under them.
 SWEEPS     := $(call test_bin,$(shell grep -l 'sweep\.h"' $(TEST_SRC)))
-LONG_TESTS := $(patsubst %,$(BUILD)/tests/test_diff_%,quiet short hosts)
+LONG_TESTS := $(patsubst %,$(BUILD)/tests/test_%,diff_quiet diff_short compare_hosts)
 LEFT_OUT   := $(if $(filter 1,$(DEV)),$(if $(filter all,$(JBPF_TEST_SWEEPS)),,$(LONG_TESTS)))
 
 # TESTS='test_account test_parser*': these only.
