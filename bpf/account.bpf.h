@@ -68,16 +68,27 @@ static __always_inline __u64 account_of_current(__u64 cgroup_id)
 	return found;
 }
 
-/* Puts the account of state->key into state->account_key. */
+/*
+ * Puts the account of state->key into state->account_key. Samples of a CPU that follow each other are
+ * mostly of one cgroup, and one without an account is looked for on every level above it.
+ */
 __noinline int account_find(struct bpf_perf_event_data *ctx)
 {
+	__u32 generation = accounts_generation; /* before the map is read */
+	struct account_memo *memo;
 	struct scratch *state;
 
 	/* The compiler drops an unused argument, but the verifier wants ctx to be passed. */
 	asm volatile("" ::"r"(ctx));
 	state = scratch_get();
-	if (state)
+	if (!state)
+		return 0;
+	memo = &state->account_memo;
+	if (memo->cgroup_id != state->key.cgroup_id || memo->generation != generation) {
 		state->account_key.start_ns = account_of_current(state->key.cgroup_id);
+		memo->cgroup_id = state->key.cgroup_id;
+		memo->generation = generation;
+	}
 	return 0;
 }
 

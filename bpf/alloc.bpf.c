@@ -71,7 +71,7 @@ static __always_inline void alloc_count(struct pt_regs *ctx, __u32 pid, __u64 un
 	task_view_btf(task, &view);
 	key_fill(&state->key, &view, pid, JBPF_KEY_ALLOC);
 	state->key.kernel_hash = PT_REGS_PARM1(ctx);
-	state->key.thread = thread_take(&state->value);
+	state->key.thread = thread_take(state);
 	if (has_opted_out && opt_out_is_known(&state->key)) {
 		count_add(JBPF_CNT_OPTED_OUT, units);
 		return;

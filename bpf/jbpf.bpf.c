@@ -39,7 +39,7 @@ static __always_inline void sample_take(struct bpf_perf_event_data *ctx, struct 
 	__u32 flags = 0;
 
 	key_fill(&state->key, view, pid, kind);
-	state->key.thread = thread_take(&state->value);
+	state->key.thread = thread_take(state);
 	if (has_opted_out && opt_out_is_known(&state->key)) {
 		count(JBPF_CNT_OPTED_OUT);
 		return;

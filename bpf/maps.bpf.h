@@ -48,6 +48,9 @@ volatile __u32 active_set = 0;
 __u64 all_entries[2] = {};
 __u64 all_stack_bytes[2] = {};
 
+/* Another one after each change of accounts_of, by user space. */
+volatile __u32 accounts_generation = 0;
+
 /*
  * Set for good when the first process that opted out is found; until then, no sample searches for
  * one.
@@ -100,13 +103,30 @@ struct jit_state {
 	__u8 code[2 * JBPF_LEAF_CODE_BYTES];	    /* before and from the leaf's address on */
 };
 
+/* Whose account is in account_key, and of which accounts_generation. */
+struct account_memo {
+	__u64 cgroup_id;
+	__u32 generation;
+	__u32 pad;
+};
+
+/* The name that was folded last, and what it became. */
+struct thread_memo {
+	__u64 name[2];
+	__u64 folded[2];
+	__u32 tag; /* 0: none was */
+	__u32 pad;
+};
+
 struct scratch {
 	struct jbpf_key key;
 	struct jbpf_value value;
 	struct code_view code;
+	struct thread_memo thread_memo;
 
 	/* Whose budget it is: the key of its record, and the record as it begins. */
 	struct jbpf_key account_key;
+	struct account_memo account_memo;
 	struct jbpf_account account;
 
 	/* State of the search through an environment; `window` holds the part. */

@@ -17,6 +17,13 @@ static __always_inline void notice_send(struct jbpf_notice *notice, __u64 flags)
 		count(JBPF_CNT_NOTICE_LOST);
 }
 
+/* Is an entry of `known`, or NULL, of the run of a program that the key is of? */
+static __always_inline bool known_is_of(const struct jbpf_known *process,
+					const struct jbpf_key *key)
+{
+	return process && process->start_ns == key->start_ns && process->exec_id == key->exec_id;
+}
+
 /*
  * Is this the first sample of a process since it began or since its execve? Then its environment is
  * read, and the reader is woken at once: a short-lived process is gone in milliseconds. An exiting
@@ -24,10 +31,12 @@ static __always_inline void notice_send(struct jbpf_notice *notice, __u64 flags)
  * anyway. In the middle of execve() the old program is gone and the new one not mapped: the first
  * sample after EXEC reports it. A process that is one too many for its account is reported, but not
  * entered: it would evict what others have there. Returns JBPF_KNOWN_*; a process that opted out is
- * not reported. The state's user stack must have been walked: its memory window is used.
+ * not reported. The state's user stack must have been walked: its memory window is used. `old` is
+ * what `known` has of its pid.
  */
 static __always_inline __u32 notice_seen(struct bpf_perf_event_data *ctx, struct scratch *state,
-					 const struct task_view *view, struct jbpf_account *account)
+					 const struct task_view *view, struct jbpf_account *account,
+					 const struct jbpf_known *old)
 {
 	const struct jbpf_key *key = &state->key;
 	struct jbpf_known process = {
@@ -44,7 +53,6 @@ static __always_inline __u32 notice_seen(struct bpf_perf_event_data *ctx, struct
 		.start_ns = key->start_ns,
 		.cgroup_id = key->cgroup_id,
 	};
-	struct jbpf_known *old = bpf_map_lookup_elem(&known, &key->pid);
 	struct task_struct *task = view->task;
 	__u64 flags = BPF_ANY;
 
@@ -52,7 +60,7 @@ static __always_inline __u32 notice_seen(struct bpf_perf_event_data *ctx, struct
 	 * What is known of the old program does not hold for the next one, whose name it may have
 	 * already.
 	 */
-	if (old && old->start_ns == key->start_ns && old->exec_id == key->exec_id)
+	if (known_is_of(old, key))
 		return is_between_programs(task) ? old->flags & ~JBPF_KNOWN_OPT_OUT_NONE :
 						   old->flags;
 	if (view->flags & PF_KTHREAD)

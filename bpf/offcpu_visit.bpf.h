@@ -479,8 +479,8 @@ static __always_inline void sample_fill(const struct visited *visited, struct sc
 	state->key.pid = visited->tgid;
 	state->key.exec_id = view.exec_id;
 	state->key.kind = JBPF_KEY_OFF_CPU;
-	state->key.thread = thread_take(&state->value);
-	value_fill(&state->value, &view, 0, bpf_ktime_get_boot_ns());
+	state->key.thread = thread_take(state);
+	value_fill(&state->value, &view, 0, bpf_ktime_get_boot_ns(), task_ns_pid(view.leader));
 }
 
 /*
@@ -504,7 +504,8 @@ __noinline int sample_tell(__u32 unused)
 	if (!account)
 		return false;
 	task_view_probe(visited->task, &view);
-	flags = notice_seen(&ctx, state, &view, account);
+	flags = notice_seen(&ctx, state, &view, account,
+			    bpf_map_lookup_elem(&known, &state->key.pid));
 	if (flags & JBPF_KNOWN_OPTED_OUT)
 		return false;
 	if (flags & JBPF_KNOWN_OPT_OUT_NONE)

@@ -120,7 +120,7 @@ static __always_inline bool run_delay_add(struct scratch *state, const struct ta
 	account = account_get(&ctx, state, counts_map, set);
 	if (!account || !has_entries(account, set, BARE_ENTRIES_TIMES, state->key.kind))
 		return false;
-	value_fill(&state->value, view, flags, bpf_ktime_get_boot_ns());
+	value_fill(&state->value, view, flags, bpf_ktime_get_boot_ns(), task_ns_pid(view->leader));
 	__builtin_memset(state->value.thread, 0, sizeof(state->value.thread));
 	state->value.count = 0;
 	state->value.run_delay_ns = delay_ns;

@@ -34,14 +34,14 @@ static __always_inline void key_fill(struct jbpf_key *key, const struct task_vie
 }
 
 static __always_inline void value_fill(struct jbpf_value *value, const struct task_view *view,
-				       __u32 flags, __u64 now_ns)
+				       __u32 flags, __u64 now_ns, __u32 ns_pid)
 {
 	struct task_struct *leader = view->leader;
 
 	value->count = 1;
 	value->first_ns = value->last_ns = now_ns;
 	value->flags = flags;
-	value->ns_pid = task_ns_pid(leader);
+	value->ns_pid = ns_pid;
 	BPF_CORE_READ_STR_INTO(&value->comm, leader, comm);
 }
 
@@ -124,13 +124,17 @@ static __always_inline int count_new(struct bpf_perf_event_data *ctx, struct scr
 				     __u32 flags, __u64 now_ns)
 {
 	struct jbpf_account *account = account_get(ctx, state, counts_map, set);
+	const struct jbpf_known *old;
 	__u32 known_flags;
 	int err = 0;
 
 	if (!account)
 		return -E2BIG;
-	value_fill(&state->value, view, flags, now_ns);
-	known_flags = notice_seen(ctx, state, view, account);
+	old = bpf_map_lookup_elem(&known, &state->key.pid);
+	/* It took four reads of cold memory to know it the first time. */
+	value_fill(&state->value, view, flags, now_ns,
+		   known_is_of(old, &state->key) ? old->ns_pid : task_ns_pid(view->leader));
+	known_flags = notice_seen(ctx, state, view, account, old);
 	if (known_flags & JBPF_KNOWN_OPTED_OUT)
 		return COUNT_OPTED_OUT;
 	if (known_flags & JBPF_KNOWN_OPT_OUT_NONE)

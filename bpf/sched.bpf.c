@@ -241,7 +241,7 @@ static __always_inline void wait_count(struct bpf_raw_tracepoint_args *ctx,
 		__builtin_memcpy(state->value.thread, wakes->comm, JBPF_COMM_LEN);
 		state->key.thread = thread_tag(&state->value);
 	} else {
-		state->key.thread = thread_take(&state->value);
+		state->key.thread = thread_take(state);
 	}
 	if (has_opted_out && opt_out_is_known(&state->key)) {
 		count_add(JBPF_CNT_OPTED_OUT, units);

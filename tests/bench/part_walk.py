@@ -107,10 +107,10 @@ def turn(bench, target, hz, program=Jbpfd):
 
 
 def per_frame(report, bench, figure, command_of, target):
-    """Two depths in turns; their difference by that of the frames that were seen."""
+    """Two depths in turns; their difference by that of the frames that were seen. What has no target has fewer turns."""
     found = []
     with Target(bench, command_of(SHALLOW)) as flat, Target(bench, command_of(DEEP)) as high:
-        for _ in range(bench.rounds):
+        for _ in range(bench.rounds if target else bench.less):
             shallow, deep = (turn(bench, one, 999) for one in (flat, high))
             if deep[1] - shallow[1] < (DEEP - SHALLOW) / 2:
                 raise NotMeasured(f"{figure}: {shallow[1]:.0f} and {deep[1]:.0f} frames were seen")
@@ -131,7 +131,7 @@ def per_sample(report, bench, what, command, target):
     """With tables and without them in turns: what a sample takes at all is the machine's."""
     walks = {Jbpfd: [], ByFramePointers: []}
     with Target(bench, command) as one:
-        for _ in range(bench.rounds):
+        for _ in range(bench.less):
             for program, turns in bench.random.sample(sorted(walks.items(), key=lambda walk: walk[0].__name__), len(walks)):
                 turns.append(turn(bench, one, 99, program))
     sample_rows(report, walks[Jbpfd], f"a sample of {what}", target)

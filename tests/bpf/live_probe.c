@@ -7,7 +7,7 @@
  *              [--max-depth N] [--compat] [--range CODE_LOW:CODE_HIGH:INTERPRETER_LOW:HIGH]
  *              [--range-of START,EXEC] [--range-once] [--space none|fp|once]
  *              [--ticks WINDOW_SECONDS] [--seed HEX]
- *              [--account CGROUP_ID:ACCOUNT]... [--planned SECONDS] [--lazy] [--new]
+ *              [--account CGROUP_ID:ACCOUNT]... [--late] [--planned SECONDS] [--lazy] [--new]
  *
  * Prints "sampling" on stderr once it samples, and at the end of each window the sums of all so
  * far; the last window is over when the input is. --range: JIT
@@ -16,9 +16,9 @@
  * --space: mappings of every process sampled, said at the same time: of no memory, or of all, as
  * code that keeps frame pointers (once: never again then); of which run: as --range-of says.
  * --ticks: the moments of the samples, too; the log has room for windows that long. --seed: of the
- * stacks' hashes. --planned: the length of windows that maps are made for; those that are sampled
- * may be longer. --lazy: buffers are emptied at the end of a window only. --new: user stacks, too,
- * as the kernel reports them.
+ * stacks' hashes. --late: accounts are set at the end of the first window. --planned: the length of
+ * windows that maps are made for; those that are sampled may be longer. --lazy: buffers are emptied at
+ * the end of a window only. --new: user stacks, too, as the kernel reports them.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -54,6 +54,7 @@ struct live {
 		uint64_t cgroup_id, account_id;
 	} accounts[LIVE_ACCOUNTS_MAX];
 	int account_cnt;
+	bool are_accounts_late;
 	/* start_ns and exec_id: to be added to those of the process. */
 	struct jbpf_code_range range;
 	enum live_space {
@@ -318,6 +319,16 @@ static int run_window(struct live *live, uint64_t end_ns)
 	return end_window(live);
 }
 
+static int set_accounts(const struct live *live)
+{
+	int err = 0;
+
+	for (int i = 0; i < live->account_cnt && !err; i++)
+		err = probe__set_account(live->probe, live->accounts[i].cgroup_id,
+					 live->accounts[i].account_id);
+	return err;
+}
+
 static int run(struct live *live, double window_s)
 {
 	uint64_t window_ns = (uint64_t)(window_s * 1e9);
@@ -325,8 +336,11 @@ static int run(struct live *live, double window_s)
 	int err = probe__start(live->probe);
 
 	fputs("sampling\n", stderr);
-	while (!err && !live->is_over)
+	while (!err && !live->is_over) {
 		err = run_window(live, end_ns += window_ns);
+		if (!err && live->are_accounts_late && live->window == 1)
+			err = set_accounts(live);
+	}
 	probe__stop(live->probe);
 	/* What was counted between the last swap and the stop. */
 	return err ? err : end_window(live);
@@ -349,16 +363,6 @@ static bool parse_account(const char *text, struct live *live)
 	return true;
 }
 
-static int set_accounts(const struct live *live)
-{
-	int err = 0;
-
-	for (int i = 0; i < live->account_cnt && !err; i++)
-		err = probe__set_account(live->probe, live->accounts[i].cgroup_id,
-					 live->accounts[i].account_id);
-	return err;
-}
-
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -374,6 +378,7 @@ int main(int argc, char **argv)
 		{ "range-once", no_argument, NULL, '1' },
 		{ "ticks", required_argument, NULL, 't' },
 		{ "account", required_argument, NULL, 'a' },
+		{ "late", no_argument, NULL, 'l' },
 		{ "planned", required_argument, NULL, 'P' },
 		{ "lazy", no_argument, NULL, 'L' },
 		{ "new", no_argument, NULL, 'n' },
@@ -427,6 +432,8 @@ int main(int argc, char **argv)
 			probe_options.window_ns = (uint64_t)(atof(optarg) * 1e9);
 		else if (option == 'L')
 			live.is_lazy = true;
+		else if (option == 'l')
+			live.are_accounts_late = true;
 		else if (option == 'n')
 			live.wants_new = true;
 		else if (option == 'a' && parse_account(optarg, &live))
@@ -445,7 +452,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", why);
 		return 1;
 	}
-	err = set_accounts(&live);
+	err = live.are_accounts_late ? 0 : set_accounts(&live);
 	if (!err)
 		err = run(&live, window_s);
 	probe__free(live.probe);

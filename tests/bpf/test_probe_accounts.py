@@ -132,6 +132,18 @@ def test_what_is_below_a_cgroup_is_on_its_account_however_deep():
     assert_nothing_lost(data)
 
 
+def test_what_is_sampled_already_is_on_an_account_that_is_set_later():
+    with cgroups("one") as (folder,), load("many", 900, 12) as process:
+        move(process, folder)
+        data = sample("--window", 0.5, "--frequency", 499, "--pid", process.pid, *account_of(folder, 7), "--late",
+                      until=lambda data: figures(data, 0) and len(windows_of(data)) >= 3)
+    assert figures(data, 0) and figures(data, 7), data["accounts"]
+    assert sum(figures(data, account)["entries"] for account in (0, 7)) == len(data["counts"])
+    last = max(windows_of(data))
+    assert {item["account"] for item in data["accounts"] if item["window"] == last} == {7}, data["accounts"]
+    assert_nothing_lost(data)
+
+
 def windows_of(data):
     return {item["window"] for item in data["counts"]}
 

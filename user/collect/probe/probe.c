@@ -725,7 +725,11 @@ bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out)
 
 int probe__set_account(struct probe *probe, uint64_t cgroup_id, uint64_t account_id)
 {
-	return probe_accounts_set(probe->accounts, cgroup_id, account_id);
+	int err = probe_accounts_set(probe->accounts, cgroup_id, account_id);
+
+	/* Also on failure: another cgroup may have been taken out for it. */
+	__atomic_add_fetch(&probe->skel->bss->accounts_generation, 1, __ATOMIC_RELEASE);
+	return err;
 }
 
 struct probe_jvms *probe__jvms(struct probe *probe)
