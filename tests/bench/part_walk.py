@@ -107,10 +107,10 @@ def turn(bench, target, hz, program=Jbpfd):
 
 
 def per_frame(report, bench, figure, command_of, target):
-    """Two depths in turns; their difference by that of the frames that were seen. What has no target has fewer turns."""
+    """Two depths in turns; their difference by that of the frames that were seen."""
     found = []
     with Target(bench, command_of(SHALLOW)) as flat, Target(bench, command_of(DEEP)) as high:
-        for _ in range(bench.rounds if target else bench.less):
+        for _ in range(bench.rounds):
             shallow, deep = (turn(bench, one, 999) for one in (flat, high))
             if deep[1] - shallow[1] < (DEEP - SHALLOW) / 2:
                 raise NotMeasured(f"{figure}: {shallow[1]:.0f} and {deep[1]:.0f} frames were seen")
@@ -143,7 +143,8 @@ def walk(report, bench):
     with BpfStats():
         per_frame(report, bench, "a native frame by its table", lambda depth: [tool("bench_frames"), str(depth)], 100)
         per_frame(report, bench, "a compiled Java frame, without the flag", lambda depth: java(bench, "-", depth), 150)
-        per_frame(report, bench, "a compiled Java frame, with the flag", lambda depth: java(bench, "+", depth), None)
         per_sample(report, bench, "perl", ["perl", "-e", PERL], 6)
         per_sample(report, bench, "a service without the flag", service(bench, "-"), 15)
-        per_sample(report, bench, "a service with the flag", service(bench, "+"), None)
+        if bench.full:
+            per_frame(report, bench, "a compiled Java frame, with the flag", lambda depth: java(bench, "+", depth), None)
+            per_sample(report, bench, "a service with the flag", service(bench, "+"), None)
