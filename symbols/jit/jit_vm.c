@@ -221,14 +221,14 @@ static bool blob_read_holds(struct jit_vm *vm, const struct answer *answer,
 	return true;
 }
 
-static bool method_holds(struct jit_vm *vm, const struct answer *answer,
-			 const struct jit_vm_query *query)
+static bool method_read_holds(struct jit_vm *vm, const struct answer *answer,
+			      const struct jit_vm_query *query)
 {
 	struct jit_method *method = jit_slots_get(&vm->methods.slots, answer->handle);
 
 	if (!method || !jit_method_is_there(vm, method) ||
 	    (query->mode == JIT_VM_RESOLVE ? !life_holds(vm, &method->life, query) :
-					     jit_method_is_old(vm, method)))
+					     jit_method_read_is_old(vm, method)))
 		return false;
 	method->used_refresh = vm->refresh_cnt;
 	return true;
@@ -243,7 +243,7 @@ static bool answer_read_holds(struct jit_vm *vm, const struct answer *answer,
 	case ANSWER_KIND_BLOB:
 		return blob_read_holds(vm, answer, query);
 	case ANSWER_KIND_METHOD:
-		return method_holds(vm, answer, query);
+		return method_read_holds(vm, answer, query);
 	default:
 		/* What is not known at the end of a window may be read by the next prefetch. */
 		return query->mode == JIT_VM_RESOLVE &&

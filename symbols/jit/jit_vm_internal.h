@@ -100,6 +100,7 @@ struct jit_method {
 	struct jit_life life;
 	/* The last reading of its name began at life.alive_ns and ended then. */
 	uint64_t read_end_ns;
+	uint64_t sampled_after_ns; /* and before it was read; 0 = not known */
 	uint32_t name;
 	uint32_t file; /* when `lines` were read */
 	uint32_t handle;
@@ -147,6 +148,8 @@ struct jit_vm {
 bool jit_unloads_read(struct jit_vm *vm);
 /* Reads it when that is some time ago. */
 void jit_unloads_poll(struct jit_vm *vm);
+/* Is it certain that no class was unloaded since? The number is read when that is some time ago. */
+bool jit_unloads_read_prove_none_since(struct jit_vm *vm, uint64_t from_ns);
 /* Was no class unloaded since, as far as was read? True when that is not known. */
 bool jit_unloads_none_since(const struct jit_vm *vm, uint64_t from_ns);
 /* The same up to a moment of the past; the number is read when its last reading is older. */
@@ -205,7 +208,7 @@ __must_check int jit_methods_read_interpreted(struct jit_vm *vm, const struct ji
 /* As far as it can be told, now or, when nothing can be read any more, at the end. */
 bool jit_method_is_there(const struct jit_vm *vm, const struct jit_method *method);
 /* Read so long ago that a prefetch asks again: another one may be there. */
-bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method);
+bool jit_method_read_is_old(struct jit_vm *vm, const struct jit_method *method);
 /* File and, with bci >= 0, line. Both stay as they are when not known. */
 void jit_method_read_place(struct jit_vm *vm, struct jit_method *method, int32_t bci,
 			   uint32_t *file_out, uint32_t *line_out);

@@ -147,6 +147,7 @@ static void method_take(struct jit_vm *vm, struct jit_method *method, uint32_t n
 	if (!is_first && !is_same) {
 		method_bury(vm, method, now_ns);
 		method_renew(vm, method);
+		method->sampled_after_ns = 0;
 	}
 	if (!is_same) {
 		jit_life_begin(&method->life, reading->mode,
@@ -253,11 +254,33 @@ int jit_methods_read_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uin
 	return method_read(vm, address, mode, out);
 }
 
-bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method)
+/*
+ * It was sampled, so its class was there, then its name was read, and no class was unloaded to this
+ * day: it is the same. Redefined classes leave old versions of methods behind, whose memory goes to
+ * others uncounted (hotspot_unloads.h): once a window the name is read all the same.
+ */
+static bool method_read_is_same(struct jit_vm *vm, const struct jit_method *method)
+{
+	return method->sampled_after_ns && !jit_life_is_gone(&method->life) &&
+	       jit_unloads_read_prove_none_since(vm, method->sampled_after_ns);
+}
+
+bool jit_method_read_is_old(struct jit_vm *vm, const struct jit_method *method)
 {
 	return read_age_ns(vm, method) >
 		       jit_account_round_ns(&vm->account, vm->ops->now_ns(vm->ctx)) &&
-	       !vm->account.is_ended;
+	       !vm->account.is_ended && !method_read_is_same(vm, method);
+}
+
+/* For a question about samples. 0, -EAGAIN, -ENOMEM. */
+static int method_read_sampled(struct jit_vm *vm, const struct jit_vm_query *query,
+			       struct jit_method **out)
+{
+	int err = method_read(vm, query->method, query->mode, out);
+
+	if (!err && query->since_boot_ns <= (*out)->life.alive_ns)
+		(*out)->sampled_after_ns = query->since_boot_ns;
+	return err;
 }
 
 /* It could not be asked again after the samples, and a class was unloaded since it was asked. */
@@ -315,9 +338,9 @@ int jit_methods_read_interpreted(struct jit_vm *vm, const struct jit_vm_query *q
 	if (method && query->mode == JIT_VM_RESOLVE)
 		is_known |= method->life.alive_ns >= span.until;
 	else if (method)
-		is_known &= !jit_method_is_old(vm, method);
+		is_known &= !jit_method_read_is_old(vm, method);
 	if (!is_known && !vm->account.is_ended &&
-	    method_read(vm, query->method, query->mode, &method) == -ENOMEM)
+	    method_read_sampled(vm, query, &method) == -ENOMEM)
 		return -ENOMEM;
 	if (!method)
 		return -ENOENT;

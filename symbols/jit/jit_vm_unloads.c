@@ -43,6 +43,16 @@ void jit_unloads_poll(struct jit_vm *vm)
 		(void)jit_unloads_read(vm);
 }
 
+bool jit_unloads_read_prove_none_since(struct jit_vm *vm, uint64_t from_ns)
+{
+	const struct jit_unloads *unloads = &vm->unloads;
+
+	jit_unloads_poll(vm);
+	/* When the last reading failed, nobody knows what it would have said. */
+	return unloads->is_known && unloads->seen_ns == unloads->asked_ns &&
+	       unloads->since_ns <= from_ns;
+}
+
 bool jit_unloads_none_since(const struct jit_vm *vm, uint64_t from_ns)
 {
 	const struct jit_unloads *unloads = &vm->unloads;

@@ -38,17 +38,38 @@ static void fake_goes_meanwhile(struct fake_vm *changed)
 	class_goes(METHOD);
 }
 
-static void prefetch_interpreted(uint64_t method)
+/* Of a sample that is younger than `sampled_ns`. */
+static void prefetch_sampled(uint64_t method, uint64_t sampled_ns)
 {
 	struct jit_vm_query query = {
 		.word = FAKE_INTERPRETER + AT,
 		.method = method,
 		.mode = JIT_VM_PREFETCH,
+		.since_boot_ns = sampled_ns,
 	};
 	struct jit_vm_answer answer;
 
 	jit_vm__round(vm);
 	(void)ask(&query, &answer);
+}
+
+static void prefetch_interpreted(uint64_t method)
+{
+	prefetch_sampled(method, 0);
+}
+
+/* A sample every other second, each prefetched a moment later. How many names were read? */
+static size_t names_read_for_samples(uint64_t method, int cnt)
+{
+	size_t before = fake.name_cnt;
+
+	for (int i = 0; i < cnt; i++) {
+		uint64_t sampled_ns = fake.now_ns;
+
+		fake.now_ns += 2 * SECOND;
+		prefetch_sampled(method, sampled_ns);
+	}
+	return fake.name_cnt - before;
 }
 
 /* A prefetch that has nothing to do with the methods of a test. */
@@ -347,6 +368,94 @@ static void number_is_read_once_for_many_prefetches(void **state)
 	assert_int_equal(fake.unloads_cnt, before + 1);
 }
 
+/* ---- how often an interpreted method is read ---- */
+
+static void method_that_is_sampled_again_and_again_is_read_once_in_a_window(void **state)
+{
+	(void)state;
+	classes_are_counted(5);
+	fake.now_ns += SECOND;
+	for (int i = 0; i < 3; i++) {
+		uint64_t since = fake.now_ns;
+		size_t before = fake.name_cnt;
+
+		(void)names_read_for_samples(METHOD, 5);
+		window_ends();
+		CHECK_INTERPRETED(METHOD, since + 1, fake.now_ns - SECOND, "Work.one");
+		/* In the first one before and after its samples. */
+		assert_int_equal(fake.name_cnt - before, i == 0 ? 2 : 1);
+	}
+}
+
+static void method_is_read_by_each_prefetch_while_nobody_counts_classes(void **state)
+{
+	(void)state;
+	assert_int_equal(fake.unloads_error, -ENOENT);
+	assert_int_equal(names_read_for_samples(METHOD, 5), 5);
+	classes_are_counted(5);
+	fake.now_ns += SECOND;
+	assert_int_equal(names_read_for_samples(METHOD, 5), 1);
+	fake.unloads_error = -EFAULT;
+	assert_int_equal(names_read_for_samples(METHOD, 5), 5);
+}
+
+static void method_is_read_again_after_a_class_was_unloaded(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	classes_are_counted(5);
+	fake.now_ns += SECOND;
+	(void)names_read_for_samples(METHOD, 5);
+	class_goes(METHOD);
+	prefetch_other();
+	since = fake.now_ns;
+	/* The first sample after it proves the rest. */
+	assert_int_equal(names_read_for_samples(METHOD, 5), 1);
+	/* The JVM ends: what was read is all there is. */
+	fake.error = -ESRCH;
+	(void)jit_vm__refresh(vm);
+	CHECK_INTERPRETED(METHOD, since, since + 1, "Next.life");
+}
+
+static void method_that_was_sampled_before_its_class_went_is_read_again(void **state)
+{
+	uint64_t sampled_ns;
+
+	(void)state;
+	classes_are_counted(5);
+	sampled_ns = fake.now_ns++;
+	/* What is read is dead, and nothing has taken its memory yet. */
+	fake.unloads++;
+	prefetch_other();
+	prefetch_sampled(METHOD, sampled_ns);
+	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
+	assert_int_equal(names_read_for_samples(METHOD, 5), 1);
+	window_ends();
+	CHECK_INTERPRETED(METHOD, fake.now_ns - SECOND, fake.now_ns, "Next.life");
+}
+
+static void method_that_comes_uncounted_is_seen_at_the_end_of_the_window(void **state)
+{
+	uint64_t before, after;
+
+	(void)state;
+	classes_are_counted(5);
+	before = window_begins();
+	(void)names_read_for_samples(METHOD, 2);
+	/* The class was redefined, and its memory went to another one of its loader. */
+	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
+	after = fake.now_ns;
+	assert_int_equal(names_read_for_samples(METHOD, 2), 0);
+	window_ends();
+	CHECK_INTERPRETED(METHOD, after, after + SECOND, "ambiguous");
+	CHECK_INTERPRETED(METHOD, before, before + 1, "Work.one");
+	after = fake.now_ns;
+	(void)names_read_for_samples(METHOD, 2);
+	window_ends();
+	CHECK_INTERPRETED(METHOD, after, after + SECOND, "Next.life");
+}
+
 /* ---- methods of compiled code ---- */
 
 static void code_does_not_get_the_name_that_was_read_a_moment_before_the_unloading(void **state)
@@ -589,6 +698,11 @@ int main(void)
 		TEST(without_the_number_a_prompt_prefetch_is_believed),
 		TEST(number_that_cannot_be_read_any_more_proves_nothing),
 		TEST(number_is_read_once_for_many_prefetches),
+		TEST(method_that_is_sampled_again_and_again_is_read_once_in_a_window),
+		TEST(method_is_read_by_each_prefetch_while_nobody_counts_classes),
+		TEST(method_is_read_again_after_a_class_was_unloaded),
+		TEST(method_that_was_sampled_before_its_class_went_is_read_again),
+		TEST(method_that_comes_uncounted_is_seen_at_the_end_of_the_window),
 		TEST(code_does_not_get_the_name_that_was_read_a_moment_before_the_unloading),
 		TEST(code_does_not_get_a_name_that_was_read_when_it_was_gone),
 		TEST(code_of_a_restless_jvm_is_not_believed_before_the_last_unloading),
