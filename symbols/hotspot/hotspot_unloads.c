@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Finds the counter once and reads its 8 bytes from then on. The format is that of jvmstat 2.0
+ * Finds the counters once and reads their 8 bytes from then on. The format is that of jvmstat 2.0
  * (share/runtime/perfMemory.hpp), the same since JDK 5, as tools of any version read it: a
  * prologue, then entries with a name and a value, which never move. The memory is shared with a
  * file that the JVM's owner may write to, so everything in it is checked against its bounds.
@@ -16,7 +16,8 @@
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
 
-#define COUNTER_NAME	"java.cls.unloadedClasses"
+#define UNLOADS_NAME	"java.cls.unloadedClasses"
+#define COMPILES_NAME	"sun.ci.totalCompiles"
 #define PROLOGUE_BYTES	32u
 #define PERF_MAGIC	0xc0c0fecau /* read as little endian */
 #define PERF_LITTLE	1u
@@ -62,10 +63,12 @@ static int prologue_decode(const uint8_t bytes[PROLOGUE_BYTES], struct prologue 
 	return 0;
 }
 
-/* Is the entry, of `len` bytes, the counter? Then *value_out is where its value is, in the entry. */
-static bool entry_is_counter(const uint8_t *entry, size_t len, uint32_t *value_out)
+/* Is the entry, of `len` bytes, the counter of this name? Then *value_out is where its value is, in the entry. */
+static bool entry_is_counter(const uint8_t *entry, size_t len, const char *counter_name,
+			     uint32_t *value_out)
 {
 	struct byte_reader reader = byte_reader_init(entry, len);
+	size_t name_bytes = strlen(counter_name) + 1;
 	uint32_t name, vector_len, value;
 	uint8_t type;
 
@@ -75,8 +78,8 @@ static bool entry_is_counter(const uint8_t *entry, size_t len, uint32_t *value_o
 	type = byte_reader_u8(&reader);
 	(void)byte_reader_take(&reader, 3); /* flags, units, variability */
 	value = byte_reader_u32(&reader);
-	if (reader.failed || name > len || len - name < sizeof(COUNTER_NAME) ||
-	    memcmp(entry + name, COUNTER_NAME, sizeof(COUNTER_NAME)) != 0)
+	if (reader.failed || name > len || len - name < name_bytes ||
+	    memcmp(entry + name, counter_name, name_bytes) != 0)
 		return false;
 	if (vector_len != 0 || type != ENTRY_TYPE_LONG || value > len ||
 	    len - value < sizeof(uint64_t))
@@ -86,7 +89,8 @@ static bool entry_is_counter(const uint8_t *entry, size_t len, uint32_t *value_o
 }
 
 /* Offset of the counter's value in `bytes`; 0 when it is not in there. */
-static uint32_t counter_offset(const uint8_t *bytes, const struct prologue *prologue)
+static uint32_t counter_offset(const uint8_t *bytes, const struct prologue *prologue,
+			       const char *name)
 {
 	uint32_t at = prologue->entry_offset, value;
 
@@ -100,21 +104,29 @@ static uint32_t counter_offset(const uint8_t *bytes, const struct prologue *prol
 		len = le32toh(len);
 		if (len < ENTRY_BYTES || len > left)
 			return 0;
-		if (entry_is_counter(bytes + at, len, &value))
+		if (entry_is_counter(bytes + at, len, name, &value))
 			return at + value;
 		at += len;
 	}
 	return 0;
 }
 
+/* 0 when there is none. Increased without a lock: only an aligned word is never torn. */
+static uint64_t counter_address(const uint8_t *bytes, const struct prologue *prologue,
+				const char *name, uint64_t start)
+{
+	uint32_t offset = counter_offset(bytes, prologue, name);
+
+	return offset && (start + offset) % sizeof(uint64_t) == 0 ? start + offset : 0;
+}
+
 /* 0; -EAGAIN: not there yet; -ENOENT: never; -errno of reading. */
-static int counter_find(struct hotspot_unloads *unloads, const struct remote_mem *mem)
+static int counters_find(struct hotspot_unloads *unloads, const struct remote_mem *mem)
 {
 	__cleanup_free uint8_t *bytes = NULL;
 	uint8_t begin[PROLOGUE_BYTES];
 	struct prologue prologue;
 	uint64_t start;
-	uint32_t offset;
 	int err = remote_mem_read_uint(mem, unloads->start_address, 8, &start);
 
 	if (err)
@@ -137,12 +149,9 @@ static int counter_find(struct hotspot_unloads *unloads, const struct remote_mem
 	 */
 	if (err)
 		return remote_mem_error_is_local(err) ? -ENOENT : err;
-	offset = counter_offset(bytes, &prologue);
-	/* It is increased without a lock: only an aligned word is never torn. */
-	if (!offset || (start + offset) % sizeof(uint64_t) != 0)
-		return -ENOENT;
-	unloads->counter = start + offset;
-	return 0;
+	unloads->counter = counter_address(bytes, &prologue, UNLOADS_NAME, start);
+	unloads->compiles = counter_address(bytes, &prologue, COMPILES_NAME, start);
+	return unloads->counter ? 0 : -ENOENT;
 }
 
 int hotspot_unloads_read(struct hotspot_unloads *unloads, const struct remote_mem *mem,
@@ -151,8 +160,16 @@ int hotspot_unloads_read(struct hotspot_unloads *unloads, const struct remote_me
 	int err = unloads->has_none ? -ENOENT : 0;
 
 	if (!err && !unloads->counter) {
-		err = counter_find(unloads, mem);
+		err = counters_find(unloads, mem);
 		unloads->has_none = err == -ENOENT;
 	}
 	return err ? err : remote_mem_read_uint(mem, unloads->counter, sizeof(*out), out);
+}
+
+int hotspot_compiles_read(const struct hotspot_unloads *unloads, const struct remote_mem *mem,
+			  uint64_t *out)
+{
+	if (!unloads->compiles)
+		return -ENOENT;
+	return remote_mem_read_uint(mem, unloads->compiles, sizeof(*out), out);
 }

@@ -20,6 +20,7 @@
 struct hotspot_unloads {
 	uint64_t start_address; /* of PerfMemory::_start; 0 = this VM has none */
 	uint64_t counter;	/* 0 = not found yet */
+	uint64_t compiles;	/* where it counts compiled methods; 0 = not found (yet) */
 	bool has_none;		/* not found: -XX:-UsePerfData, or a format of its own */
 };
 
@@ -31,5 +32,14 @@ void hotspot_unloads_init(struct hotspot_unloads *unloads, const struct vm_struc
  */
 __must_check int hotspot_unloads_read(struct hotspot_unloads *unloads, const struct remote_mem *mem,
 				      uint64_t *out);
+
+/*
+ * How many methods it has compiled: sun.ci.totalCompiles, beside the other one, counted when the code
+ * is there or a moment later (CompileBroker::collect_statistics() in share/compiler/compileBroker.cpp).
+ * Wrappers of native methods and code that JVMCI installs by itself are not counted. 0; -ENOENT: not
+ * found, or the number of unloaded classes was not read before; -errno of reading.
+ */
+__must_check int hotspot_compiles_read(const struct hotspot_unloads *unloads,
+				       const struct remote_mem *mem, uint64_t *out);
 
 #endif

@@ -151,6 +151,7 @@ static int blob_add(struct jit_vm *vm, const struct hotspot_blob *read, enum jit
 	}
 	blob->blob = *read;
 	blob->verified_refresh = vm->refresh_cnt;
+	blob->verified_compiles = JIT_VM_NO_COMPILES;
 	blob->used_refresh = vm->refresh_cnt;
 	blob_date(vm, blob, mode, read_ns);
 	memmove(&blobs->alive[index + 1], &blobs->alive[index],
@@ -383,7 +384,19 @@ static void blobs_settle(struct jit_vm *vm, struct jit_blob *const *asked, const
 		}
 		(void)jit_life_event(&asked[i]->life, JIT_EVENT_SEEN, read_ns);
 		asked[i]->verified_refresh = vm->refresh_cnt;
+		asked[i]->verified_compiles = vm->blobs.compile_cnt;
 	}
+}
+
+/*
+ * What was compiled since the blob was verified may be in its place: without any, nothing but a
+ * wrapper of a native method or a stub can be. In a quiet JVM, where neither class nor code went
+ * lately, the end of the window is early enough for those.
+ */
+static bool blob_has_no_successor(const struct jit_vm *vm, const struct jit_blob *blob)
+{
+	return vm->blobs.compile_cnt != JIT_VM_NO_COMPILES &&
+	       blob->verified_compiles == vm->blobs.compile_cnt && jit_vm__is_quiet(vm);
 }
 
 /*
@@ -400,13 +413,23 @@ static bool blob_is_due(const struct jit_vm *vm, const struct jit_blob *blob, ui
 	if (interval_ns > JIT_VM_OLD_ROUND_NS)
 		interval_ns = JIT_VM_OLD_ROUND_NS;
 	return vm->refresh_cnt - blob->used_refresh <= JIT_VM_VERIFY_REFRESHES &&
-	       now_ns - life->alive_ns >= interval_ns;
+	       now_ns - life->alive_ns >= interval_ns && !blob_has_no_successor(vm, blob);
 }
 
 enum verify_what {
 	VERIFY_USED, /* all that is in use */
 	VERIFY_DUE,
 };
+
+/*
+ * Code is counted when it is there, or a moment later: read before the code is looked at, the number
+ * changes after anything else comes.
+ */
+static void blobs_read_compile_cnt(struct jit_vm *vm)
+{
+	if (jit_account_note(&vm->account, vm->ops->compiles(vm->ctx, &vm->blobs.compile_cnt)))
+		vm->blobs.compile_cnt = JIT_VM_NO_COMPILES;
+}
 
 static int blobs_verify(struct jit_vm *vm, enum verify_what what)
 {
@@ -422,6 +445,7 @@ static int blobs_verify(struct jit_vm *vm, enum verify_what what)
 
 	if (!headers || !asked || !is_same)
 		return -ENOMEM;
+	blobs_read_compile_cnt(vm);
 	for (size_t i = 0; i < blobs->alive_cnt; i++) {
 		struct jit_blob *blob = blobs->alive[i];
 

@@ -57,8 +57,9 @@ struct jit_vm_ops {
 	uint32_t (*lines_line)(const struct hotspot_lines *lines, int32_t bci);
 	void (*lines_free)(struct hotspot_lines *lines);
 	bool (*has_inlined)(void *ctx);
-	int (*unloads)(void *ctx, uint64_t *cnt_out); /* as hotspot_unloads_read() */
-	uint64_t (*now_ns)(void *ctx);		      /* CLOCK_BOOTTIME */
+	int (*unloads)(void *ctx, uint64_t *cnt_out);  /* as hotspot_unloads_read() */
+	int (*compiles)(void *ctx, uint64_t *cnt_out); /* as hotspot_compiles_read() */
+	uint64_t (*now_ns)(void *ctx);		       /* CLOCK_BOOTTIME */
 	void (*free)(void *ctx);
 };
 

@@ -111,6 +111,13 @@ static int reader_unloads(void *ctx, uint64_t *cnt_out)
 	return hotspot_unloads_read(&reader->unloads, hotspot_vm__mem(reader->vm), cnt_out);
 }
 
+static int reader_compiles(void *ctx, uint64_t *cnt_out)
+{
+	struct reader *reader = ctx;
+
+	return hotspot_compiles_read(&reader->unloads, hotspot_vm__mem(reader->vm), cnt_out);
+}
+
 static uint64_t reader_now_ns(void *ctx)
 {
 	(void)ctx;
@@ -145,6 +152,7 @@ static const struct jit_vm_ops reader_ops = {
 	.lines_free = hotspot_lines__free,
 	.has_inlined = reader_has_inlined,
 	.unloads = reader_unloads,
+	.compiles = reader_compiles,
 	.now_ns = reader_now_ns,
 	.free = reader_free,
 };

@@ -35,6 +35,8 @@
 /* Code that was there for a time is verified again after this share of that time, or this. */
 #define JIT_VM_ROUND_SHARE  8u
 #define JIT_VM_OLD_ROUND_NS (1900ull * 1000 * 1000)
+/* As a number of compiled methods: not known. */
+#define JIT_VM_NO_COMPILES UINT64_MAX
 /* Where so many pieces of code were, and at so many places in each, a round reads what is there. */
 #define JIT_VM_PROBE_BLOBS  32u
 #define JIT_VM_PROBE_PLACES 8u
@@ -75,6 +77,7 @@ struct jit_blob {
 	struct hotspot_blob blob;
 	struct hotspot_scopes *scopes; /* NULL = not read, or dropped */
 	struct jit_life life;
+	uint64_t verified_compiles; /* blobs.compile_cnt of before it was verified */
 	uint32_t handle;
 	uint32_t verified_refresh;
 	uint32_t used_refresh;
@@ -88,6 +91,7 @@ struct jit_blobs {
 	struct jit_blob **gone; /* those that may own samples still to be named */
 	size_t gone_cnt;
 	size_t gone_cap;
+	uint64_t compile_cnt;  /* methods compiled by the last look at what is there */
 	uint64_t lost_gone_ns; /* of those that were found gone before, some are forgotten */
 	struct jit_slots slots;
 	size_t scope_bytes;

@@ -71,7 +71,9 @@ struct fake_vm {
 	int torn_cnt;	   /* so many finds from now on are torn */
 	uint64_t unloads;  /* classes unloaded so far */
 	int unloads_error; /* of reading that; 0 = none */
-	bool torn_verify;  /* verify fails without knowing */
+	uint64_t compiles;
+	int compiles_error;
+	bool torn_verify; /* verify fails without knowing */
 	size_t find_cnt, verify_cnt, verified_cnt, name_cnt, scopes_cnt, lines_cnt, free_cnt;
 	size_t unloads_cnt;
 	/* Called once before the next name is read. */
@@ -397,6 +399,16 @@ static inline int fake_unloads(void *ctx, uint64_t *cnt_out)
 	return 0;
 }
 
+static inline int fake_compiles(void *ctx, uint64_t *cnt_out)
+{
+	struct fake_vm *fake = ctx;
+
+	if (fake->error || fake->compiles_error)
+		return fake->error ? fake->error : fake->compiles_error;
+	*cnt_out = fake->compiles;
+	return 0;
+}
+
 /* Time passes by being asked for. */
 static inline uint64_t fake_now_ns(void *ctx)
 {
@@ -432,6 +444,7 @@ static const struct jit_vm_ops fake_vm_ops = {
 	.lines_free = fake_lines_free,
 	.has_inlined = fake_has_inlined,
 	.unloads = fake_unloads,
+	.compiles = fake_compiles,
 	.now_ns = fake_now_ns,
 	.free = fake_free,
 };
@@ -441,6 +454,7 @@ static inline void fake_vm_init(struct fake_vm *fake)
 	*fake = (struct fake_vm){
 		.now_ns = 1000000000000ull,
 		.unloads_error = -ENOENT,
+		.compiles_error = -ENOENT,
 		.ranges = {
 			.code_low = FAKE_CODE,
 			.code_high = FAKE_CODE + (1 << 24),

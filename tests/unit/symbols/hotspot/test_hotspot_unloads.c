@@ -17,8 +17,9 @@
 #include "symbols/hotspot/hotspot_unloads.h"
 #include "tests/unit/symbols/hotspot/fake_tables.h"
 
-#define COUNTER "java.cls.unloadedClasses"
-#define ROOM	4096u
+#define COUNTER	 "java.cls.unloadedClasses"
+#define COMPILES "sun.ci.totalCompiles"
+#define ROOM	 4096u
 
 struct perf_memory {
 	struct fake_vm vm;
@@ -125,6 +126,37 @@ static void counter_is_found_among_others_and_read_anew(void **state)
 	assert_int_equal(hotspot_unloads_read(&unloads, &memory.vm.mem, &value), 0);
 	assert_true(value == (1ull << 40 | 43));
 	assert_int_equal(memory.vm.read_cnt, before + 1);
+}
+
+static void compiled_methods_are_counted_beside_it(void **state)
+{
+	struct hotspot_unloads unloads;
+	uint64_t value = 0;
+
+	(void)state;
+	add_entry("sun.ci.totalCompilesOfAnother", 'J', 0, 1);
+	add_entry(COMPILES, 'J', 0, 815);
+	unloads = opened();
+	/* Both are found when the first is asked for. */
+	assert_int_equal(hotspot_compiles_read(&unloads, &memory.vm.mem, &value), -ENOENT);
+	assert_int_equal(hotspot_unloads_read(&unloads, &memory.vm.mem, &value), 0);
+	assert_int_equal(value, 42);
+	assert_int_equal(hotspot_compiles_read(&unloads, &memory.vm.mem, &value), 0);
+	assert_int_equal(value, 815);
+	poke(&memory.vm, unloads.compiles, 816, 8);
+	assert_int_equal(hotspot_compiles_read(&unloads, &memory.vm.mem, &value), 0);
+	assert_int_equal(value, 816);
+}
+
+static void compiled_methods_that_are_not_counted_leave_the_other_counter(void **state)
+{
+	struct hotspot_unloads unloads = opened();
+	uint64_t value = 0;
+
+	(void)state;
+	assert_int_equal(hotspot_unloads_read(&unloads, &memory.vm.mem, &value), 0);
+	assert_int_equal(hotspot_compiles_read(&unloads, &memory.vm.mem, &value), -ENOENT);
+	assert_int_equal(value, 42);
 }
 
 static void jvm_without_the_field_has_no_counter(void **state)
@@ -284,6 +316,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup(name, memory_make)
 	const struct CMUnitTest tests[] = {
 		TEST(counter_is_found_among_others_and_read_anew),
+		TEST(compiled_methods_are_counted_beside_it),
+		TEST(compiled_methods_that_are_not_counted_leave_the_other_counter),
 		TEST(jvm_without_the_field_has_no_counter),
 		TEST(jvm_that_is_starting_is_asked_again),
 		TEST(counter_that_is_missing_is_looked_for_once),

@@ -126,6 +126,111 @@ static void death_during_a_round_leaves_what_was_known(void **state)
 	CHECK(A + AT, since, "Work.one");
 }
 
+/* ---- JVMs that count what they compile ---- */
+
+/* Code at A and B, asked for; half a minute without changes. */
+static void become_quiet(void)
+{
+	fake.unloads_error = 0;
+	fake.compiles_error = 0;
+	put_code(A, METHOD, 1);
+	put_code(B, METHOD, 2);
+	assert_int_equal(prefetch(A + AT), 0);
+	assert_int_equal(prefetch(B + AT), 0);
+	for (int i = 0; i < 35; i++)
+		round_passes();
+	assert_true(jit_vm__is_quiet(vm));
+}
+
+/* How much code is looked at in so many rounds, a second apart? */
+static size_t verified_in_rounds(int cnt)
+{
+	size_t before = fake.verified_cnt;
+
+	for (int i = 0; i < cnt; i++)
+		round_passes();
+	return fake.verified_cnt - before;
+}
+
+static void code_is_looked_at_again_when_something_was_compiled(void **state)
+{
+	size_t before;
+
+	(void)state;
+	become_quiet();
+	(void)verified_in_rounds(2);
+	assert_int_equal(verified_in_rounds(10), 0);
+	fake.compiles++;
+	assert_int_equal(verified_in_rounds(10), 2);
+	/* And at the end of the window. */
+	before = fake.verified_cnt;
+	window_ends();
+	assert_int_equal(fake.verified_cnt - before, 2);
+	assert_int_equal(verified_in_rounds(10), 0);
+}
+
+static void code_is_looked_at_again_where_compiling_is_not_counted(void **state)
+{
+	(void)state;
+	become_quiet();
+	fake.compiles_error = -ENOENT;
+	assert_in_range(verified_in_rounds(10), 9, 11);
+}
+
+static void code_is_looked_at_again_where_classes_or_code_go(void **state)
+{
+	(void)state;
+	become_quiet();
+	fake.unloads++;
+	assert_in_range(verified_in_rounds(10), 9, 11);
+	/* A minute later, where code came in the place of other code: restless. */
+	(void)verified_in_rounds(60);
+	assert_true(jit_vm__is_quiet(vm));
+	fake_remove(&fake, B);
+	put_code(B, METHOD + 0x100, 3);
+	fake.compiles++;
+	(void)verified_in_rounds(3);
+	assert_true(jit_vm__is_restless(vm));
+	assert_in_range(verified_in_rounds(10), 9, 20);
+}
+
+static void code_that_was_compiled_where_other_code_was_is_seen_by_the_next_round(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	become_quiet();
+	(void)verified_in_rounds(10);
+	since = window_begins();
+	fake_remove(&fake, B);
+	put_code(B, METHOD + 0x100, 3);
+	fake.compiles++;
+	round_passes();
+	/* The first is back before the window ends. */
+	fake_remove(&fake, B);
+	put_code(B, METHOD, 4);
+	round_passes();
+	round_passes();
+	window_ends();
+	CHECK(B + AT, since, "ambiguous");
+}
+
+/* It is counted a moment after it is there. */
+static void code_that_is_counted_late_is_seen_when_it_is_counted(void **state)
+{
+	(void)state;
+	become_quiet();
+	(void)verified_in_rounds(10);
+	fake_remove(&fake, B);
+	put_code(B, METHOD + 0x100, 3);
+	assert_int_equal(verified_in_rounds(2), 0);
+	fake.compiles++;
+	round_passes();
+	assert_true(jit_vm__is_restless(vm));
+	window_ends();
+	CHECK(B + AT, window_begins(), "Work.two");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, vm_make, vm_remove)
 
 int main(void)
@@ -137,6 +242,11 @@ int main(void)
 		TEST(restless_jvm_is_asked_for_old_code_less_often_than_for_young_code),
 		TEST(code_that_lived_for_long_and_goes_keeps_what_was_proved),
 		TEST(death_during_a_round_leaves_what_was_known),
+		TEST(code_is_looked_at_again_when_something_was_compiled),
+		TEST(code_is_looked_at_again_where_compiling_is_not_counted),
+		TEST(code_is_looked_at_again_where_classes_or_code_go),
+		TEST(code_that_was_compiled_where_other_code_was_is_seen_by_the_next_round),
+		TEST(code_that_is_counted_late_is_seen_when_it_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
