@@ -302,6 +302,18 @@ def test_test_of_the_gate_must_not_judge_what_a_busy_host_can_spoil(checkout, te
     assert "test_good" not in result.stdout
 
 
+@pytest.mark.parametrize("name", ["bench.json", "curves.json", "cost.md", "cost.svg"])
+def test_a_figure_that_was_not_measured_breaks_the_style(checkout, name):
+    shutil.copytree(TOP / "docs", checkout / "docs")
+    shutil.copytree(TOP / "tests/bench", checkout / "tests/bench")
+    for changed in (False, True):
+        if changed:
+            text = (checkout / "docs" / name).read_text()
+            (checkout / "docs" / name).write_text(re.sub(r"[1-9](?=\d* ?(ns|,|\"))", "7", text))
+        result = run(checkout / "scripts" / "check-style", "figures", cwd=checkout)
+        assert result.returncode == changed and ("run tests/bench/draw" in result.stdout) == changed, result.stdout
+
+
 def test_folder_that_is_too_full_breaks_the_style(checkout):
     for number in range(36):
         (checkout / "user/util" / f"bad_{number}.c").write_text(SPDX)
