@@ -65,6 +65,7 @@ class Run:
     def __init__(self, engine, app, module_daemon, jdk, flags, seconds):
         self.jdk, self.flags = jdk, flags
         name = f"churn-{jdk}-{len(flags)}-{seconds}"
+        (app / name).unlink(missing_ok=True)  # of an earlier run of the same: workers may share out what needs it
         self.daemon = module_daemon(window="3s", name=name, hz=HZ).start().wait_ready()
         # Half of the classes keep their calls, in the others they are inlined.
         apart = [f"-XX:CompileCommand=dontinline,*{odd}.*" for odd in "13579"]
