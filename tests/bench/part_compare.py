@@ -4,7 +4,7 @@ import statistics
 import subprocess
 
 from jvms import SMALL, Jvms
-from programs import ALL, Bpftrace, Perf
+from programs import ALL, Bpftrace, Jbpfd, Perf, Stackid
 from spawn import run_cpu
 from turns import Scenario, per_200
 
@@ -12,6 +12,7 @@ BUSY = {"count": 1, "threads": 2, "duty": 100}
 EIGHT = {"count": 8, "threads": 1, "duty": 20}
 NAMING_S = 40  # for who names at its end
 FIFTY = {"count": 50, "threads": 1, "duty": 2, "options": SMALL}
+BPF_ALONE = (Jbpfd, Stackid)
 SOME = tuple(program for program in ALL if program is not Bpftrace)
 
 
@@ -140,7 +141,7 @@ def depth(report, bench):
     """The same with deep stacks, 99 Hz."""
     for frames in (16, 128, 512) if bench.full else (512,):
         report.at(f"{frames} frames")
-        result = scenario(bench, BUSY, depth=frames, programs=SOME, rounds=bench.less)
+        result = scenario(bench, BUSY, depth=frames, programs=ALL if bench.full else BPF_ALONE, rounds=bench.less)
         cpu_rows(report, result)
         kernel_rows(report, result)
         disk_rows(report, bench, result)
@@ -157,7 +158,7 @@ def memory(report, bench):
 
 def crowd(report, bench):
     """50 small JVMs, mostly idle, 99 Hz."""
-    result = scenario(bench, FIFTY, programs=SOME, rounds=bench.less)
+    result = scenario(bench, FIFTY, programs=ALL if bench.full else BPF_ALONE, rounds=bench.less)
     cpu_rows(report, result)
     ours = [(t.cpu + t.bpf) * 100 for t in result.turns["jbpfd"]]
     report.row("CPU of jbpfd + BPF, 50 JVMs", ours, "% core", "<= 0.5", statistics.median(ours) <= 0.5)

@@ -88,7 +88,7 @@ def pass_share(bench, settle_s):
     """(part of a core that the passes take, that of jbpfd whole, threads of the host)"""
     with OffCpu(bench.work, 99, window_s=bench.seconds) as daemon:
         time.sleep(daemon.warm_s + settle_s)
-        pid, seconds = pass_process(daemon), 2 * bench.seconds
+        pid, seconds = pass_process(daemon), bench.seconds
         begin, passes, whole = time.monotonic(), cpu_ns(pid), daemon.cpu_seconds()
         time.sleep(seconds)
         took = time.monotonic() - begin
@@ -165,7 +165,7 @@ def fault_rows(report, bench):
     """What is lost by one fault of PERIOD that is sampled."""
     plain, sampled = [], []
     with AtItsWorst("faults") as worst:
-        for _ in range(bench.rounds):
+        for _ in range(bench.less):
             plain.append(timed_faults(bench, Cpu, worst))
             sampled.append(timed_faults(bench, PageFaults, worst))
     more, lost = zip(*lost_by_sampling(plain, sampled))
@@ -188,7 +188,7 @@ def loss_rows(report, bench, programs):
     """What a ping-pong loses beside these programs, of what it does beside jbpfd with CPU time alone."""
     logs, plain = {program: [] for program in programs}, []
     with AtItsWorst("switches") as worst:
-        for _ in range(bench.pairs):
+        for _ in range(bench.pairs if bench.full else bench.rounds):
             order = bench.random.sample([Cpu, *programs], len(programs) + 1)
             rates = {program: rates_beside(bench, program, worst) for program in order}
             plain.append(rates[Cpu][0])
@@ -254,8 +254,7 @@ def memory_rows(report, bench):
     report.at("8 JVMs, each 20 % busy")
     with Jvms(bench.work, seed=bench.seed, **EIGHT) as jvms:
         jvms.wait_busy(bench.settle)
-        turns = {program.name: [memory_mib(bench, program, jvms.pids()) for _ in range(bench.less)]
-                 for program in (Cpu, AllEvents)}
+        turns = {program.name: [memory_mib(bench, program, jvms.pids())] for program in (Cpu, AllEvents)}
     report.row("memory of jbpfd + BPF maps: cpu alone", turns["cpu"], "MiB")
     report.row("memory of jbpfd + BPF maps: all events", turns["all"], "MiB", "<= 48", statistics.median(turns["all"]) <= 48)
 
