@@ -57,8 +57,8 @@ static __always_inline __u32 thread_tag(struct jbpf_value *value)
 }
 
 /*
- * Puts the name of the running thread into the value. Its tag, or 0. Folding takes longer than all
- * else that a thread is told by, and most samples of a CPU are of the thread before.
+ * Puts the name of the running thread into the value. Its tag, or 0. Folding takes longer than
+ * reading the name, and most samples of a CPU are of the same thread as the sample before.
  */
 static __always_inline __u32 thread_take(struct scratch *state)
 {

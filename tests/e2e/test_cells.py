@@ -32,7 +32,10 @@ while True:
 
 def cells_of(daemon, *selectors):
     """[(Unix ms, samples)] of jbpf-dump --format cells, and how many samples it left out."""
-    result = daemon.dump_raw("--format", "cells", *selectors)
+    return cells_in(daemon.dump_raw("--format", "cells", *selectors))
+
+
+def cells_in(result):
     assert result.returncode == 0, result.stderr
     left_out = re.search(r"(\d+) of \d+ samples have no time and are left out", result.stderr)
     cells = []
@@ -57,7 +60,7 @@ def pulse(tmp_path_factory):
             result = daemon.dump_raw("--pid", str(load.pid), "--format", "cells")
             if result.returncode:
                 return False
-            cells, _ = cells_of(daemon, "--pid", str(load.pid))
+            cells, _ = cells_in(result)
             return sum(count for _, count in cells) >= ENOUGH and len({time // 500 for time, _ in cells}) >= 4
         wait_until(enough, 60, "enough samples of the pulses")
     finally:
