@@ -117,6 +117,7 @@ struct namer_link {
 	uint64_t sequence;
 	uint64_t cpu_ns;
 	uint32_t stalled_ticks;
+	char hung_state;       /* as in /proc/PID/stat */
 	uint64_t next_tick_ns; /* CLOCK_BOOTTIME */
 	bool was_busy;
 	struct start_budget budget;
@@ -382,9 +383,14 @@ static bool hangs(struct namer_link *link)
 	if (++link->stalled_ticks < NAMER_LINK_HANGS_TICKS)
 		return false;
 	state = launcher__state(link->launcher, link->pid);
-	/* R: it waits for a CPU; T, t: it was stopped. A zombie has closed its socket. */
-	if (state == 'D' || state == 'S')
+	/*
+	 * R: it waits for a CPU; T, t: it was stopped. A zombie has closed its socket. The launcher
+	 * takes its time on a host where the namer had no CPU: it may have run until it answered.
+	 */
+	if ((state == 'D' || state == 'S') && clock_process_ns(link->pid) == cpu_ns) {
+		link->hung_state = (char)state;
 		return true;
+	}
 	link->stalled_ticks = 0;
 	return false;
 }
@@ -472,6 +478,8 @@ static void report(const struct namer_link *link, const struct fall *fall, const
 	const struct ban *ban = fall->ban;
 
 	put_who(&who, &link->work);
+	if (link->fall == FALL_HUNG)
+		strbuf_printf(&who, " (state %c)", link->hung_state);
 	if (!ban && fall->pid)
 		pr_warn("namer: the process that names %s at work on %s, which is not blamed for that; %s\n",
 			fall->what, strbuf_str(&who), next);

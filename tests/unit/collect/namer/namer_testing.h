@@ -43,7 +43,7 @@ enum task {
 	TASK_SERVE,   /* idle until its socket is closed; says back what it is told */
 	TASK_SLEEP,   /* busy on `work`, asleep */
 	TASK_SPIN,    /* busy on `work`, running */
-	TASK_STOP,    /* busy on `work`, stopped */
+	TASK_STOP,    /* busy on `work`, stopped; asleep when it is continued */
 	TASK_CHANGES, /* busy, on another one after each byte */
 	TASK_ASK,     /* busy on `work`, asks the launcher after a byte */
 	TASK_CRASH,   /* by SIGSEGV while busy on `work` */
@@ -121,7 +121,7 @@ static inline void do_task(struct packet_stream *stream, struct work_note *note,
 		spin();
 	if (task == TASK_STOP)
 		raise(SIGSTOP);
-	while (task == TASK_SLEEP)
+	while (task == TASK_SLEEP || task == TASK_STOP)
 		pause();
 	while (task == TASK_CHANGES) {
 		char byte;

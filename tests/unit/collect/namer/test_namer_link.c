@@ -131,6 +131,53 @@ static void a_namer_that_computes_or_is_stopped_is_left_alone(void **state)
 	assert_int_equal(ticks_until_replaced(3 * NAMER_LINK_HANGS_TICKS), 0);
 }
 
+static pid_t launcher_pid(void)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int pid = 0;
+
+	if (!fs_read_filef(AT_FDCWD, 1024, &text, "/proc/%d/stat", (int)stats_of().namer_pid))
+		(void)sscanf(strrchr(text.data, ')'), ") %*c %d", &pid);
+	return pid;
+}
+
+/* While the link waits for the launcher's word on its state, the namer goes on, and falls asleep. */
+static pid_t continue_both_later(pid_t launcher)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	(void)poll(NULL, 0, 100);
+	(void)kill(stats_of().namer_pid, SIGCONT);
+	for (int i = 0; i < 2000 && namer_state() != 'S'; i++)
+		(void)poll(NULL, 0, 1);
+	(void)kill(launcher, SIGCONT);
+	_exit(0);
+}
+
+/* Of a host that stood still: it had no CPU for as long, has one now, and waits for a helper. */
+static void a_namer_that_went_on_when_its_state_was_asked_is_left_alone(void **state)
+{
+	pid_t launcher, helper;
+
+	(void)state;
+	replace_by(TASK_STOP);
+	await_state('T');
+	launcher = launcher_pid();
+	assert_true(launcher > 1);
+	assert_false(tick());
+	assert_int_equal(ticks_until_replaced(NAMER_LINK_HANGS_TICKS - 1), 0);
+	assert_int_equal(kill(launcher, SIGSTOP), 0);
+	helper = continue_both_later(launcher);
+	assert_true(helper > 0);
+	assert_false(tick());
+	assert_int_equal(waitpid(helper, NULL, 0), helper);
+	assert_int_equal(namer_state(), 'S');
+	assert_int_equal(stats_of().restart_cnt, 1); /* to get this one */
+	assert_int_equal(stats_of().ban_cnt, 0);
+}
+
 static void a_namer_that_goes_on_to_others_is_left_alone(void **state)
 {
 	struct packet_stream *stream;
@@ -359,6 +406,7 @@ int main(void)
 		TEST(a_namer_that_sleeps_at_work_is_replaced_and_its_work_banned),
 		TEST(an_idle_namer_is_left_alone),
 		TEST(a_namer_that_computes_or_is_stopped_is_left_alone),
+		TEST(a_namer_that_went_on_when_its_state_was_asked_is_left_alone),
 		TEST(a_namer_that_goes_on_to_others_is_left_alone),
 		TEST(a_long_time_between_two_looks_is_one_look),
 		TEST(looks_come_more_often_while_it_is_at_work),
