@@ -8,6 +8,8 @@
  *     bench_store fleet FROM TO HOURS CONTAINERS HOST THIN
  *                                                    the same of the host with this number: its own name and
  *                                                    draw, all of them THIN times less busy
+ *     bench_store jobs FROM TO HOURS JOBS            a host of so many containers one after the other, each
+ *                                                    of which has some samples of one window
  *     bench_store merge DIR LEVEL                    every hour file of it merged; prints JSON
  *
  * Of a host each container has in each window what one of the recorded JVMs had in one of its own, or a
@@ -48,7 +50,8 @@
 
 #define RECUR_PERCENT  30
 #define MADE_BYTES_MAX (128u << 20)
-#define MAKE_FAILS_MAX 50 /* of one window: where stacks hardly meet, looking takes long */
+#define JOB_PART       100u /* of the samples of a window of a recorded JVM */
+#define MAKE_FAILS_MAX 50   /* of one window: where stacks hardly meet, looking takes long */
 #define HOUR_NS	       (3600 * CLOCK_NS_PER_S)
 
 struct recorded {
@@ -72,6 +75,7 @@ struct bench {
 	uint64_t random_state;
 	const char *host; /* of a fleet: its name */
 	uint64_t thin;	  /* likewise: 1 in so many samples */
+	bool has_jobs;	  /* each container lives in one window */
 };
 
 static uint64_t next_random(struct bench *bench)
@@ -422,7 +426,8 @@ static int add_container(struct bench *bench, struct store_writer *writer, uint3
 		&bench->windows[skipped + next_random(bench) % (bench->window_cnt - skipped)];
 	struct window window = recorded->window;
 	char container[32], service[32];
-	int err = thin(bench, recorded, bench->thin + number, text, &window.counts.samples);
+	uint64_t part = bench->has_jobs ? JOB_PART : bench->thin + number;
+	int err = thin(bench, recorded, part, text, &window.counts.samples);
 
 	snprintf(service, sizeof(service), "service-%u", number);
 	snprintf(container, sizeof(container), "service-%u-1", number);
@@ -450,15 +455,15 @@ static int add_container(struct bench *bench, struct store_writer *writer, uint3
 	return store_writer__add(writer, &window, strbuf_str(text), text->len);
 }
 
-/* One window of all containers, and the host's record. */
-static int add_host_window(struct bench *bench, struct store_writer *writer, uint32_t containers,
-			   uint64_t at_ns, struct strbuf *text)
+/* One window of these containers, and the host's record. */
+static int add_host_window(struct bench *bench, struct store_writer *writer, uint32_t first,
+			   uint32_t end, uint64_t at_ns, struct strbuf *text)
 {
 	uint64_t samples = 0, lost;
 	struct window last = { .pid = 0 }, host;
 	int err = 0;
 
-	for (uint32_t i = 0; i < containers && !err; i++) {
+	for (uint32_t i = first; i < end && !err; i++) {
 		err = add_container(bench, writer, i, at_ns, text, &last);
 		samples += last.counts.samples;
 	}
@@ -482,12 +487,17 @@ static int make_host(struct bench *bench, const char *dir, uint64_t hours, uint3
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	uint64_t window_ns = bench->windows[1].window.duration_ns;
 	uint64_t end_ns = clock_unix_ns() / window_ns * window_ns;
-	uint64_t at_ns = end_ns - hours * HOUR_NS;
+	uint64_t cnt = hours * HOUR_NS / window_ns;
 	struct store_writer *writer;
 	int err = store_writer__open(dir, &options, &writer);
 
-	for (; at_ns < end_ns && !err; at_ns += window_ns)
-		err = add_host_window(bench, writer, containers, at_ns, &text);
+	for (uint64_t i = 0; i < cnt && !err; i++) {
+		uint64_t first = bench->has_jobs ? i * containers / cnt : 0;
+		uint64_t end = bench->has_jobs ? (i + 1) * containers / cnt : containers;
+
+		err = add_host_window(bench, writer, (uint32_t)first, (uint32_t)end,
+				      end_ns - (cnt - i) * window_ns, &text);
+	}
 	store_writer__free(writer);
 	return err;
 }
@@ -653,12 +663,16 @@ int main(int argc, char **argv)
 	} else if (argc == 6 && strcmp(argv[1], "host") == 0 && parse_u64(argv[4], &hours) == 0 &&
 		   parse_u64(argv[5], &cnt) == 0) {
 		err = host_main(&bench, argv, hours, cnt);
+	} else if (argc == 6 && strcmp(argv[1], "jobs") == 0 && parse_u64(argv[4], &hours) == 0 &&
+		   parse_u64(argv[5], &cnt) == 0) {
+		bench.has_jobs = true;
+		err = host_main(&bench, argv, hours, cnt);
 	} else if (argc == 8 && strcmp(argv[1], "fleet") == 0 && parse_u64(argv[4], &hours) == 0 &&
 		   parse_u64(argv[5], &cnt) == 0) {
 		err = fleet_main(&bench, argv, hours, cnt);
 	} else {
 		fprintf(stderr, "usage: bench_store extend FROM PID TO HOURS SAMPLES | "
-				"host FROM TO HOURS CONTAINERS | "
+				"host FROM TO HOURS CONTAINERS | jobs FROM TO HOURS JOBS | "
 				"fleet FROM TO HOURS CONTAINERS HOST THIN | merge DIR LEVEL\n");
 		return 2;
 	}

@@ -6,7 +6,7 @@ import subprocess
 from jvms import SMALL, Jvms
 from programs import ALL, Bpftrace, Jbpfd, Perf, Stackid
 from spawn import run_cpu
-from turns import Scenario, per_200
+from turns import Scenario, measure, per_200
 
 BUSY = {"count": 1, "threads": 2, "duty": 100}
 EIGHT = {"count": 8, "threads": 1, "duty": 20}
@@ -118,7 +118,7 @@ def naming_rows(report, result):
 def overhead(report, bench):
     """1 JVM, 2 busy threads, 99 Hz."""
     load = {**BUSY, "duty": 20} if bench.tiny else BUSY
-    result = scenario(bench, load, keep=perf_naming)
+    result = scenario(bench, load, rounds=bench.rounds if bench.full else bench.less, keep=perf_naming)
     cpu_rows(report, result, targets=True)
     kernel_rows(report, result)
     memory_rows(report, result)
@@ -130,7 +130,7 @@ def overhead(report, bench):
 
 def rate(report, bench):
     """The same at 999 Hz."""
-    result = scenario(bench, BUSY, hz=999, programs=ALL if bench.full else SOME, rounds=bench.less)
+    result = scenario(bench, BUSY, hz=999, programs=ALL if bench.full else BPF_ALONE, rounds=bench.less)
     cpu_rows(report, result)
     kernel_rows(report, result)
     memory_rows(report, result)
@@ -148,8 +148,10 @@ def depth(report, bench):
 
 
 def memory(report, bench):
-    """8 JVMs, each 20 % busy, 99 Hz."""
-    result = scenario(bench, EIGHT, programs=SOME, rounds=bench.less)
+    """No JVM, 99 Hz; 8 JVMs, each 20 % busy."""
+    alone = measure(Jbpfd(bench.work, 99, window_s=bench.seconds), bench.seconds, 0).memory / (1 << 20)
+    report.row("memory of jbpfd + BPF maps, no JVM", alone, "MiB", "<= 16", alone <= 16)
+    result = scenario(bench, EIGHT, programs=SOME if bench.full else BPF_ALONE, rounds=bench.less)
     cpu_rows(report, result)
     memory_rows(report, result)
     ours = [t.memory / (1 << 20) for t in result.turns["jbpfd"]]

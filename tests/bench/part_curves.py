@@ -9,7 +9,7 @@ import time
 import urllib.request
 
 from bpf_stats import BpfStats
-from jvms import SMALL, Jvms
+from jvms import JAVA, SMALL, Jvms, compile_java
 from programs import Jbpfd, cgroup_root
 from turns import measure
 
@@ -80,6 +80,16 @@ def jvms(bench, **load):
         yield
 
 
+@contextlib.contextmanager
+def distinct(bench, count):
+    """A JVM of two busy threads with so many stacks. Inlined methods are no frames of a stack."""
+    classes = compile_java(bench.work, "distinct", [os.path.join(JAVA, "Distinct.java")])
+    with processes([["java", "-XX:+PreserveFramePointer", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Distinct.*",
+                     "-cp", classes, "Distinct", "2", str(count)]]):
+        time.sleep(bench.settle)
+        yield
+
+
 def point(report, bench, curve, number, load, hz=99, window_s=WINDOW_S):
     """One jbpfd beside one load."""
     report.at(f"{curve}: {number}")
@@ -98,7 +108,7 @@ def point(report, bench, curve, number, load, hz=99, window_s=WINDOW_S):
 
 
 def curves(report, bench):
-    """How the cost grows with samples, JVMs, threads, depth, containers, new processes; 99 Hz but for the first."""
+    """How the cost grows with samples, JVMs, threads, depth, distinct stacks, containers, new processes; 99 Hz but for the first."""
     busy = {"count": 8, "threads": 1, "duty": 100}
     for hz in (99, 999, HOST_RATE):
         name = f"samples per second and CPU ({HOST_RATE}: those of {HOST_CPUS} CPUs at {HOST_HZ} Hz)"
@@ -110,6 +120,8 @@ def curves(report, bench):
     for frames in (16, 128, 512, 1000):
         point(report, bench, "frames of a stack, 2 busy threads", frames, jvms(bench, count=1, threads=2, duty=100, depth=frames,
                                                                               options=("-Xss4m",)))
+    for count in (1, 10, 100, 1000, 10000):
+        point(report, bench, "distinct stacks of 2 busy threads", count, distinct(bench, count))
     for count in (1, 10, 100, 1000):
         point(report, bench, "containers with a process each, a tenth of a core together", count, containers(count))
     for rate in (1, 10, 100, 300):

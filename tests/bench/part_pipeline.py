@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """From samples to a flame graph: jbpfd and jbpf-dump against perf, its collapse, flamegraph.pl. Both see only the
 load, so that what else runs on the host does not blur the figure."""
+import contextlib
 import os
 import shutil
-import statistics
 import subprocess
 import tempfile
 import time
+from dataclasses import dataclass
 
-from jvms import Jvms
+from jvms import JAVA, Jvms, compile_java
 from machine import JBPF
+from part_walk import PERL
 from programs import Jbpfd, Perf
 from spawn import run_cpu
 
@@ -44,58 +46,93 @@ def picture(text):
                        stderr=subprocess.DEVNULL)
 
 
-def record_ours(bench, pid, seconds):
-    """CPU seconds per turn: of jbpfd while it samples and names, of jbpf-dump for a page and for a picture."""
+@contextlib.contextmanager
+def busy(bench, **load):
+    with Jvms(bench.work, seed=bench.seed, count=1, threads=2, duty=100, **load) as jvms:
+        jvms.wait_busy(0)
+        yield jvms.pids()[0]
+
+
+@contextlib.contextmanager
+def program(*command):
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()
+
+
+def java(bench, name, *arguments):
+    classes = compile_java(bench.work, name.lower(), [os.path.join(JAVA, f"{name}.java")], release=11)
+    return program("java", "-XX:+PreserveFramePointer", "-cp", classes, name, *arguments)
+
+
+def loads(bench):
+    """Name -> pid, as long as it is needed."""
+    if bench.quick:
+        return {"a JVM, 2 busy threads": busy(bench)}
+    return {
+        "a JVM, 2 busy threads": busy(bench),
+        "the same, 512 frames": busy(bench, depth=512),
+        "an HTTP service": java(bench, "Service"),
+        "a compiler": java(bench, "Compile", bench.work),
+        "perl": program("perl", "-e", PERL),
+    }
+
+
+def record_both(bench, pid, seconds):
+    """CPU seconds of jbpfd while it samples and names, and of perf record, in the same time; the folder and the file that they leave
+    are read before they are gone: CPU of jbpf-dump, of perf's collapse, its name, of flamegraph.pl, and the samples."""
     with Jbpfd(bench.work, 99, pids=[pid], window_s=bench.seconds) as daemon:
         time.sleep(daemon.warm_s + bench.seconds)  # names of the warm-up are known
-        before, begin = daemon.cpu_seconds(), time.time()
-        time.sleep(seconds)
-        named = daemon.cpu_seconds() - before
-        daemon.stop()
-        since = ["--store", daemon.out, "--since", f"@{begin:.3f}"]
-        made = {kind: run_cpu([JBPF, "dump", *since, "--format", kind, "-o", os.path.join(bench.work, f"ours.{kind}")])
-                for kind in ("html", "svg", "folded")}
-    return named, made
+        with Perf(bench.work, 99, pids=[pid]) as perf:
+            time.sleep(0.5)
+            before, begin, perf_before = daemon.cpu_seconds(), time.time(), perf.cpu_seconds()
+            time.sleep(seconds)
+            named = daemon.cpu_seconds() - before
+            perf.stop()
+            recorded = perf.cpu_seconds() - perf_before
+            daemon.stop()
+            since = ["--store", daemon.out, "--since", f"@{begin:.3f}"]
+            dumped = run_cpu([JBPF, "dump", *since, "-o", os.path.join(bench.work, "ours.html")])
+            text = os.path.join(bench.work, "perf.folded")
+            folded, how = collapse(perf.out, text)
+            return Both(named, dumped, recorded, folded, how, picture(text) or 0, perf.samples())
 
 
-def record_perf(bench, pid, seconds):
-    with Perf(bench.work, 99, pids=[pid]) as perf:
-        time.sleep(0.5)
-        before = perf.cpu_seconds()
-        time.sleep(seconds)
-        perf.stop()
-        recorded = perf.cpu_seconds() - before
-        text = os.path.join(bench.work, "perf.folded")
-        folded, how = collapse(perf.out, text)
-        script = run_cpu(["perf", "script", "-i", perf.out], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return recorded, script, folded, picture(text), how
+@dataclass
+class Both:
+    """Seconds of CPU."""
+    named: float
+    dumped: float
+    recorded: float  # by perf
+    folded: float
+    how: str
+    drawn: float
+    samples: int  # perf's
+
+    def ours(self):
+        return self.named + max(self.dumped, 0.001)
+
+    def theirs(self):
+        return self.folded + self.drawn
 
 
 def pipeline(report, bench):
-    """CPU from samples to a flame graph, 1 JVM, 2 busy threads, 99 Hz, only that JVM."""
-    seconds = bench.seconds * (2 if not bench.tiny else 1)
-    ours, peers = [], []
-    with Jvms(bench.work, 1, 2, 100, seed=bench.seed) as jvms:
-        jvms.wait_busy(bench.settle)
-        for _ in range(2 if bench.full else 1):
-            ours.append(record_ours(bench, jvms.pids()[0], seconds))
-            peers.append(record_perf(bench, jvms.pids()[0], seconds))
-    how = peers[0][4]
-    report.row(f"jbpf-dump, {seconds} s of samples, html", [made["html"] * 1000 for _, made in ours], "ms")
-    report.row("  svg", [made["svg"] * 1000 for _, made in ours], "ms")
-    report.row("  folded", [made["folded"] * 1000 for _, made in ours], "ms")
-    report.row("jbpfd in that time, naming and writing", [named * 1000 for named, _ in ours], "ms")
-    report.row("perf record in that time", [peer[0] * 1000 for peer in peers], "ms")
-    report.row("perf script alone", [peer[1] * 1000 for peer in peers], "ms")
-    report.row(f"{how}", [peer[2] * 1000 for peer in peers], "ms")
-    if peers[0][3] is None:
+    """CPU from samples to a flame graph, five loads (--quick: one), 99 Hz, each sampled alone, by both at once."""
+    if not flamegraph():
         report.missing("flamegraph.pl", "not installed: libdevel-nytprof-perl has it")
-    else:
-        report.row("flamegraph.pl", [peer[3] * 1000 for peer in peers], "ms")
-    from_disk = [(p[2] + (p[3] or 0)) / max(made["html"], 0.001) for (_, made), p in zip(ours, peers)]
-    strict = [(p[2] + (p[3] or 0)) / (named + max(made["html"], 0.001)) for (named, made), p in zip(ours, peers)]
-    whole = [(p[0] + p[2] + (p[3] or 0)) / (named + max(made["html"], 0.001)) for (named, made), p in zip(ours, peers)]
-    report.row("peer / jbpf-dump: from what is on disk to the picture", from_disk, "x")
-    report.row("peer, recording too / (all of jbpfd + jbpf-dump)", whole, "x")
-    report.row("peer / (all of jbpfd + jbpf-dump)", strict, "x", ">= 50", statistics.median(strict) >= 50,
-               note="perf record's own CPU left out")
+    for name, load in loads(bench).items():
+        report.at(name)
+        with load as pid:
+            both = record_both(bench, pid, bench.seconds * (2 if not bench.tiny else 1))
+        report.row("jbpfd, naming and writing", both.named * 1000, "ms", note=f"perf has {both.samples} samples of that time")
+        report.row("jbpf-dump, html", both.dumped * 1000, "ms")
+        report.row("perf record", both.recorded * 1000, "ms")
+        report.row(both.how, both.folded * 1000, "ms")
+        report.row("flamegraph.pl", both.drawn * 1000, "ms")
+        report.row("peer / jbpf-dump: from what is on disk to the picture", both.theirs() / max(both.dumped, 0.001), "x")
+        report.row("peer, recording too / (all of jbpfd + jbpf-dump)", (both.recorded + both.theirs()) / both.ours(), "x")
+        ratio = both.theirs() / both.ours()
+        report.row("peer / (all of jbpfd + jbpf-dump)", ratio, "x", ">= 50", ratio >= 50, note="perf record's own CPU left out")

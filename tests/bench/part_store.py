@@ -18,6 +18,7 @@ LOADS = {
 }
 BUSY_SAMPLES = 545  # of 10 s: 0.55 cores, as the broker the design was measured on
 DAY_TEXT_MAX = 2 << 30  # of a day, before compression: a compiler's is cut to fewer hours
+JOBS, JOB_HOURS = 29000, 24
 LEVEL = "9"  # of zstd, as jbpfd merges
 
 
@@ -42,6 +43,7 @@ def dump_hour(report, bench):
     report.row("jbpf-dump --since 1h, one JVM, wall time", times, "ms", "<= 50", statistics.median(times) <= 50)
     report.row("  of a store of", size / (1 << 20), "MiB")
     remove(hour)
+    list_jobs(report, bench)
 
 
 def record_loads(bench, seconds):
@@ -92,6 +94,17 @@ def shortfall(made):
 def judged(is_met, made):
     """A target that is reached with too few stacks is not reached."""
     return None if is_met and shortfall(made) else is_met
+
+
+def list_jobs(report, bench):
+    """A host of many short containers."""
+    day = os.path.join(bench.work, "store-jobs")
+    make("jobs", recording(bench)[0].out, day, JOB_HOURS, JOBS)
+    make("merge", day, LEVEL)
+    times = [dump("--store", day, "--since", f"{JOB_HOURS + 1}h", "--list") for _ in range(max(bench.rounds, 5))]
+    report.row(f"jbpf-dump --list, {JOB_HOURS} h of a host of {JOBS} streams, wall time", times, "ms", "<= 1000",
+               statistics.median(times) <= 1000)
+    remove(day)
 
 
 def one_kind(report, bench, name, recorded, pid):

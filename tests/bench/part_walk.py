@@ -110,7 +110,7 @@ def per_frame(report, bench, figure, command_of, target):
     """Two depths in turns; their difference by that of the frames that were seen."""
     found = []
     with Target(bench, command_of(SHALLOW)) as flat, Target(bench, command_of(DEEP)) as high:
-        for _ in range(bench.rounds):
+        for _ in range(bench.less):
             shallow, deep = (turn(bench, one, 999) for one in (flat, high))
             if deep[1] - shallow[1] < (DEEP - SHALLOW) / 2:
                 raise NotMeasured(f"{figure}: {shallow[1]:.0f} and {deep[1]:.0f} frames were seen")

@@ -29,7 +29,7 @@ def cgroup_root():
 
 class Cgroup:
     def __init__(self, name):
-        self.path = os.path.join(cgroup_root(), f"jbpf-bench-{os.getpid()}-{name}")
+        self.path = os.path.join(cgroup_root(), name)
         os.makedirs(self.path, exist_ok=True)
 
     def enter(self):
@@ -106,7 +106,7 @@ class Program:
     def __init__(self, work, hz, **options):
         self.work, self.hz, self.options = work, hz, options
         self.out = os.path.join(work, f"out-{self.name.split()[0]}")
-        self.cgroup = Cgroup(self.name.split()[0])
+        self.cgroup = Cgroup(f"jbpf-bench-{os.getpid()}-{self.name.split()[0]}")
         self.process = None
         self.max_rss = 0
 
