@@ -34,12 +34,14 @@
  * within the window is not read again, so each is read twice: at once, and this much later. A JVM
  * that is still starting is retried until its tables can be read: promptly at first, then at leisure,
  * for as long as one may need. What is no JVM may become one, since a program may load libjvm.so at any
- * time: the size of such is looked at, and the rest when that has changed.
+ * time: the size of such is looked at, and the rest when that has changed, the less often the more
+ * often that was in vain; the end of a window that has samples of it looks at it, too.
  */
 #define RETRY_DELAY_NS	   (100 * CLOCK_NS_PER_MS)
 #define LOOK_DELAY_NS	   (2 * CLOCK_NS_PER_S)
 #define JVM_PROMPT_RETRIES 30u
 #define JVM_RETRIES_MAX	   1000u
+#define PREFETCH_ACCOUNTED 16u /* stacks of one process, after which their time is noted */
 
 #define CGROUP_ROOT    "/sys/fs/cgroup"
 #define ROOT_CGROUP_ID 1
@@ -445,25 +447,22 @@ void naming__ban(struct naming *naming, const struct naming_banned *banned)
 
 /* ---- while the window runs ---- */
 
-static void retry_later(struct naming *naming, const struct process_life *id, uint32_t try_cnt)
+static void retry_later(struct naming *naming, struct retry *retry)
 {
-	bool is_prompt = try_cnt < JVM_PROMPT_RETRIES;
+	bool is_prompt = retry->try_cnt < JVM_PROMPT_RETRIES;
 	uint64_t now_ns = clock_boot_ns();
-	/* The looks of all processes come together, so that this one wakes up for them once. */
-	struct retry retry = {
-		.id = *id,
-		.due_ns = is_prompt ? now_ns + RETRY_DELAY_NS :
-				      now_ns - now_ns % LOOK_DELAY_NS + LOOK_DELAY_NS,
-		.try_cnt = try_cnt,
-	};
 
-	retry_queue_push(is_prompt ? &naming->retries : &naming->looks, &retry);
+	/* The looks of all processes come together, so that this one wakes up for them once. */
+	retry->due_ns = is_prompt ? now_ns + RETRY_DELAY_NS :
+				    now_ns - now_ns % LOOK_DELAY_NS + LOOK_DELAY_NS;
+	retry_queue_push(is_prompt ? &naming->retries : &naming->looks, retry);
 }
 
 /* Ends when it is dropped from the table of processes. */
-static void look_later(struct naming *naming, const struct process_life *id)
+static void look_later(struct naming *naming, struct retry *retry)
 {
-	retry_later(naming, id, JVM_PROMPT_RETRIES);
+	retry->try_cnt = JVM_PROMPT_RETRIES;
+	retry_later(naming, retry);
 }
 
 void naming_stop_sampling(struct naming *naming, const struct process *process)
@@ -570,31 +569,40 @@ bool naming_update_jvm(struct naming *naming, struct process *process)
 					   jit_mode_reads_vm(naming->config.jit)));
 }
 
-static void try_again(struct naming *naming, const struct retry *retry)
+/* What is no JVM: may it have become one since? */
+static bool has_grown(const struct process *process, const struct retry *retry)
+{
+	return retry_is_looked_at(retry, retry->due_ns / LOOK_DELAY_NS) &&
+	       symbols_process__has_new_size(process->symbols);
+}
+
+static void try_again(struct naming *naming, struct retry *retry)
 {
 	struct process *process = process_table__find(naming->processes, &retry->id);
-	uint32_t try_cnt = retry->try_cnt;
 
 	if (!process || process->exited || process->has_execed || !process->symbols)
 		return;
 	naming_work_on(naming, process);
 	if (!naming_may_work_on(process)) {
-		look_later(naming, &retry->id);
+		look_later(naming, retry);
 		return;
 	}
-	if (!process->jvm.is_hotspot && try_cnt == JVM_PROMPT_RETRIES) {
-		if (!symbols_process__has_new_size(process->symbols)) {
-			look_later(naming, &retry->id);
+	if (!process->jvm.is_hotspot && retry->try_cnt == JVM_PROMPT_RETRIES) {
+		if (!has_grown(process, retry)) {
+			look_later(naming, retry);
 			return;
 		}
-		try_cnt = 0;
+		retry->try_cnt = 0;
+		retry->vain_cnt = add_saturated_u32(retry->vain_cnt, 1);
 	}
 	if (symbols_process__refresh(process->symbols) != 0)
 		return;
-	if (naming_update_jvm(naming, process) && try_cnt < JVM_RETRIES_MAX)
-		retry_later(naming, &retry->id, try_cnt + 1);
-	else if (!process->jvm.is_hotspot)
-		look_later(naming, &retry->id);
+	if (naming_update_jvm(naming, process) && retry->try_cnt < JVM_RETRIES_MAX) {
+		retry->try_cnt++;
+		retry_later(naming, retry);
+	} else if (!process->jvm.is_hotspot) {
+		look_later(naming, retry);
+	}
 }
 
 void naming__tick(struct naming *naming)
@@ -640,17 +648,21 @@ static void share_leaf_rule(struct naming *naming, struct process *process)
 uint64_t naming__prefetch(struct naming *naming, const void *records, size_t len)
 {
 	const uint8_t *at = records, *end = at + len;
+	const struct process *present = NULL;
 	struct naming_stack head;
 	struct probe_stack words;
 
-	while (naming_stack_next(&at, end, &head, &words)) {
+	for (uint32_t nth = 0; naming_stack_next(&at, end, &head, &words); nth++) {
 		struct process_life id = process_life_of(&head);
 		struct process *process = process_table__find(naming->processes, &id);
 		struct symbols_stack stack = stack_namer_words(&words);
 
 		if (!process || !process->symbols)
 			continue;
-		naming_work_on(naming, process);
+		/* Asking for the time takes longer than many a stack. */
+		if (process != present || nth % PREFETCH_ACCOUNTED == 0)
+			naming_work_on(naming, process);
+		present = process;
 		if (!naming_may_work_on(process))
 			continue;
 		(void)symbols_process__prefetch(process->symbols, &stack, head.since_boot_ns);
@@ -703,7 +715,7 @@ static void meet(struct naming *naming, const struct jbpf_notice *notice)
 	naming_update_jvm(naming, process);
 	/* Programs that ran before have all their tables: most short-lived processes are such. */
 	(void)symbols_process__step_space(process->symbols, SYMBOLS_STEP_KNOWN);
-	retry_later(naming, &id, 0);
+	retry_later(naming, &(struct retry){ .id = id });
 }
 
 void naming__notice(struct naming *naming, const struct jbpf_notice *notice)

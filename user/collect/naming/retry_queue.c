@@ -18,6 +18,15 @@ bool retry_queue_pop(struct retry_queue *queue, uint64_t now_ns, struct retry *o
 	return true;
 }
 
+bool retry_is_looked_at(const struct retry *retry, uint64_t nth)
+{
+	uint64_t apart = RETRY_LOOKS_APART_MAX;
+
+	if (retry->vain_cnt < 8 && 1ull << retry->vain_cnt < apart)
+		apart = 1ull << retry->vain_cnt;
+	return nth % apart == 0;
+}
+
 uint64_t retry_queue_due_ns(const struct retry_queue *queue)
 {
 	if (queue->head == queue->tail)

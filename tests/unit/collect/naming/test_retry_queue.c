@@ -68,11 +68,33 @@ static void full_queue_refuses_and_keeps_what_it_has(void **state)
 	}
 }
 
+static uint32_t looks_of(uint32_t vain_cnt, uint64_t until)
+{
+	struct retry retry = { .vain_cnt = vain_cnt };
+	uint32_t cnt = 0;
+
+	for (uint64_t nth = 0; nth < until; nth++)
+		cnt += retry_is_looked_at(&retry, nth);
+	return cnt;
+}
+
+static void what_grows_in_vain_is_looked_at_less_often_but_never_given_up(void **state)
+{
+	(void)state;
+	assert_int_equal(looks_of(0, 64), 64);
+	assert_int_equal(looks_of(1, 64), 32);
+	assert_int_equal(looks_of(2, 64), 16);
+	for (uint32_t vain_cnt = 3; vain_cnt < 100; vain_cnt++)
+		assert_int_equal(looks_of(vain_cnt, 64), 64 / RETRY_LOOKS_APART_MAX);
+	assert_int_equal(looks_of(UINT32_MAX, 64), 64 / RETRY_LOOKS_APART_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(empty_queue_is_never_due, setup),
 		cmocka_unit_test_setup(looks_come_out_in_order_once_they_are_due, setup),
+		cmocka_unit_test(what_grows_in_vain_is_looked_at_less_often_but_never_given_up),
 		cmocka_unit_test_setup(full_queue_refuses_and_keeps_what_it_has, setup),
 	};
 
