@@ -125,6 +125,12 @@ static void blob_date(struct jit_vm *vm, struct jit_blob *blob, enum jit_vm_mode
 		jit_account_stir(&vm->account, vm->ops->now_ns(vm->ctx));
 }
 
+void jit_blob_use(struct jit_vm *vm, struct jit_blob *blob)
+{
+	blob->used_refresh = vm->refresh_cnt;
+	vm->blobs.has_doubtful |= blob->verified_compiles != vm->blobs.compile_cnt;
+}
+
 /* Takes over what was read. 0, -ENOSPC, -ENOMEM. */
 static int blob_add(struct jit_vm *vm, const struct hotspot_blob *read, enum jit_vm_mode mode,
 		    uint64_t read_ns, struct jit_blob **out)
@@ -152,7 +158,7 @@ static int blob_add(struct jit_vm *vm, const struct hotspot_blob *read, enum jit
 	blob->blob = *read;
 	blob->verified_refresh = vm->refresh_cnt;
 	blob->verified_compiles = JIT_VM_NO_COMPILES;
-	blob->used_refresh = vm->refresh_cnt;
+	jit_blob_use(vm, blob);
 	blob_date(vm, blob, mode, read_ns);
 	memmove(&blobs->alive[index + 1], &blobs->alive[index],
 		(blobs->alive_cnt - index) * sizeof(*blobs->alive));
@@ -222,7 +228,7 @@ int jit_blobs_read_present(struct jit_vm *vm, uint64_t address, enum jit_vm_mode
 	}
 	if (!blob)
 		return vm->account.is_ended ? -ENOENT : blob_read_at(vm, address, mode, out);
-	blob->used_refresh = vm->refresh_cnt;
+	jit_blob_use(vm, blob);
 	*out = blob;
 	return 0;
 }
@@ -393,17 +399,23 @@ static void blobs_settle(struct jit_vm *vm, struct jit_blob *const *asked, const
  * wrapper of a native method or a stub can be. In a quiet JVM, where neither class nor code went
  * lately, the end of the window is early enough for those.
  */
-static bool blob_has_no_successor(const struct jit_vm *vm, const struct jit_blob *blob)
+static bool blob_has_no_successor(const struct jit_vm *vm, const struct jit_blob *blob,
+				  bool is_quiet)
 {
-	return vm->blobs.compile_cnt != JIT_VM_NO_COMPILES &&
-	       blob->verified_compiles == vm->blobs.compile_cnt && jit_vm__is_quiet(vm);
+	return is_quiet && vm->blobs.compile_cnt != JIT_VM_NO_COMPILES &&
+	       blob->verified_compiles == vm->blobs.compile_cnt;
+}
+
+static bool blob_is_in_use(const struct jit_vm *vm, const struct jit_blob *blob)
+{
+	return vm->refresh_cnt - blob->used_refresh <= JIT_VM_VERIFY_REFRESHES;
 }
 
 /*
  * Most code is freed soon after it was made or never, so it is asked for the less often the longer
  * it is there: what was there for 16 s is still there 2 s later, or its last samples stay unknown.
  */
-static bool blob_is_due(const struct jit_vm *vm, const struct jit_blob *blob, uint64_t now_ns)
+static bool blob_is_due(const struct jit_blob *blob, uint64_t now_ns)
 {
 	const struct jit_life *life = &blob->life;
 	uint64_t interval_ns = (life->alive_ns - life->first_seen_ns) / JIT_VM_ROUND_SHARE;
@@ -412,12 +424,11 @@ static bool blob_is_due(const struct jit_vm *vm, const struct jit_blob *blob, ui
 		interval_ns = JIT_ACCOUNT_RESTLESS_ROUND_NS;
 	if (interval_ns > JIT_VM_OLD_ROUND_NS)
 		interval_ns = JIT_VM_OLD_ROUND_NS;
-	return vm->refresh_cnt - blob->used_refresh <= JIT_VM_VERIFY_REFRESHES &&
-	       now_ns - life->alive_ns >= interval_ns && !blob_has_no_successor(vm, blob);
+	return now_ns - life->alive_ns >= interval_ns;
 }
 
 enum verify_what {
-	VERIFY_USED, /* all that is in use */
+	VERIFY_USED, /* what is in use; of what was not used in the last window what may have a successor */
 	VERIFY_DUE,
 };
 
@@ -427,35 +438,61 @@ enum verify_what {
  */
 static void blobs_read_compile_cnt(struct jit_vm *vm)
 {
+	uint64_t before = vm->blobs.compile_cnt;
+
 	if (jit_account_note(&vm->account, vm->ops->compiles(vm->ctx, &vm->blobs.compile_cnt)))
 		vm->blobs.compile_cnt = JIT_VM_NO_COMPILES;
+	vm->blobs.has_doubtful |= vm->blobs.compile_cnt != before ||
+				  vm->blobs.compile_cnt == JIT_VM_NO_COMPILES;
+}
+
+/* Those to be looked at, in the order of `alive`. */
+static size_t blobs_choose(struct jit_vm *vm, enum verify_what what, bool is_quiet,
+			   uint64_t read_ns, struct jit_blob **asked)
+{
+	struct jit_blobs *blobs = &vm->blobs;
+	size_t cnt = 0;
+	bool has_doubtful = false;
+
+	for (size_t i = 0; i < blobs->alive_cnt; i++) {
+		struct jit_blob *blob = blobs->alive[i];
+
+		if (!blob_is_in_use(vm, blob))
+			continue;
+		if (!blob_has_no_successor(vm, blob, is_quiet))
+			has_doubtful = true;
+		else if (what == VERIFY_DUE || vm->refresh_cnt - blob->used_refresh > 1)
+			continue;
+		if (what == VERIFY_USED || blob_is_due(blob, read_ns))
+			asked[cnt++] = blob;
+	}
+	blobs->has_doubtful = has_doubtful;
+	return cnt;
 }
 
 static int blobs_verify(struct jit_vm *vm, enum verify_what what)
 {
 	struct jit_blobs *blobs = &vm->blobs;
 	size_t cap = blobs->alive_cnt ? blobs->alive_cnt : 1;
+	bool is_quiet = jit_vm__is_quiet(vm);
+	uint64_t read_ns = vm->ops->now_ns(vm->ctx);
+	size_t cnt;
+	int err;
+
+	blobs_read_compile_cnt(vm);
+	if (what == VERIFY_DUE && is_quiet && !blobs->has_doubtful)
+		return 0;
+
 	__cleanup_free const struct hotspot_blob **headers =
 		reallocarray(NULL, cap, sizeof(*headers));
 	__cleanup_free struct jit_blob **asked = reallocarray(NULL, cap, sizeof(*asked));
 	__cleanup_free bool *is_same = calloc(cap, sizeof(*is_same));
-	uint64_t read_ns = vm->ops->now_ns(vm->ctx);
-	size_t cnt = 0;
-	int err;
 
 	if (!headers || !asked || !is_same)
 		return -ENOMEM;
-	blobs_read_compile_cnt(vm);
-	for (size_t i = 0; i < blobs->alive_cnt; i++) {
-		struct jit_blob *blob = blobs->alive[i];
-
-		if (what == VERIFY_DUE ?
-			    !blob_is_due(vm, blob, read_ns) :
-			    vm->refresh_cnt - blob->used_refresh > JIT_VM_VERIFY_REFRESHES)
-			continue;
-		headers[cnt] = &blob->blob;
-		asked[cnt++] = blob;
-	}
+	cnt = blobs_choose(vm, what, is_quiet, read_ns, asked);
+	for (size_t i = 0; i < cnt; i++)
+		headers[i] = &asked[i]->blob;
 	if (cnt == 0)
 		return 0;
 	err = vm->ops->verify(vm->ctx, headers, cnt, is_same);

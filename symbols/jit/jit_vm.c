@@ -217,7 +217,7 @@ static bool blob_read_holds(struct jit_vm *vm, const struct answer *answer,
 		return false;
 	if (query->mode == JIT_VM_RESOLVE && !life_holds(vm, &blob->life, query))
 		return false;
-	blob->used_refresh = vm->refresh_cnt;
+	jit_blob_use(vm, blob);
 	return true;
 }
 

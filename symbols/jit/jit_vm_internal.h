@@ -91,7 +91,8 @@ struct jit_blobs {
 	struct jit_blob **gone; /* those that may own samples still to be named */
 	size_t gone_cnt;
 	size_t gone_cap;
-	uint64_t compile_cnt;  /* methods compiled by the last look at what is there */
+	uint64_t compile_cnt; /* methods compiled by the last look at what is there */
+	bool has_doubtful;    /* in use, and something may have been compiled since its last look */
 	uint64_t lost_gone_ns; /* of those that were found gone before, some are forgotten */
 	struct jit_slots slots;
 	size_t scope_bytes;
@@ -177,6 +178,8 @@ void jit_blobs_release(struct jit_vm *vm);
  */
 __must_check int jit_blobs_read_present(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
 					struct jit_blob **out);
+/* It was asked for: it is one of those that are looked at from now on. */
+void jit_blob_use(struct jit_vm *vm, struct jit_blob *blob);
 /* Is it still there? Asked of the JVM; what is not is retired. 0, -EAGAIN. */
 __must_check int jit_blobs_read_again(struct jit_vm *vm, struct jit_blob *blob);
 /*

@@ -231,6 +231,56 @@ static void code_that_is_counted_late_is_seen_when_it_is_counted(void **state)
 	CHECK(B + AT, window_begins(), "Work.two");
 }
 
+static size_t verified_by_window(void)
+{
+	size_t before = fake.verified_cnt;
+
+	window_ends();
+	return fake.verified_cnt - before;
+}
+
+static void code_that_was_not_sampled_is_looked_at_when_it_may_have_a_successor(void **state)
+{
+	size_t before;
+
+	(void)state;
+	become_quiet();
+	assert_int_equal(verified_by_window(), 2);
+	assert_int_equal(verified_by_window(), 0);
+	before = fake.verified_cnt;
+	assert_int_equal(prefetch(A + AT), 0);
+	assert_int_equal(fake.verified_cnt - before, 1);
+	assert_int_equal(verified_by_window(), 1);
+	fake.compiles++;
+	assert_int_equal(verified_by_window(), 1); /* the other one was not used for four windows */
+}
+
+static void code_that_was_not_sampled_and_went_names_nothing(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	become_quiet();
+	window_ends();
+	window_ends();
+	since = window_begins();
+	fake_remove(&fake, A);
+	put_code(A, METHOD + 0x100, 3);
+	window_ends();
+	CHECK(A + AT, since, "ambiguous");
+}
+
+static void code_that_comes_to_a_quiet_jvm_is_looked_at_once_by_rounds(void **state)
+{
+	(void)state;
+	become_quiet();
+	(void)verified_in_rounds(10);
+	put_code(B + 0x10000, METHOD, 5);
+	assert_int_equal(prefetch(B + 0x10000 + AT), 0);
+	assert_int_equal(verified_in_rounds(10), 1);
+	assert_int_equal(verified_in_rounds(10), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, vm_make, vm_remove)
 
 int main(void)
@@ -247,6 +297,9 @@ int main(void)
 		TEST(code_is_looked_at_again_where_classes_or_code_go),
 		TEST(code_that_was_compiled_where_other_code_was_is_seen_by_the_next_round),
 		TEST(code_that_is_counted_late_is_seen_when_it_is_counted),
+		TEST(code_that_was_not_sampled_is_looked_at_when_it_may_have_a_successor),
+		TEST(code_that_was_not_sampled_and_went_names_nothing),
+		TEST(code_that_comes_to_a_quiet_jvm_is_looked_at_once_by_rounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
