@@ -126,6 +126,29 @@ def test_tables_and_labels_are_of_that_time(store):
 # ---- of a program that says what it does when ----------------------------------------------------
 
 
+def slots_of(log):
+    """[(name, begin, end)] in ms; the last one may be half written, or of a function that was ended."""
+    return [(name, int(begin) / 1e6, int(end) / 1e6) for name, begin, end in map(str.split, log.read_text().splitlines()[:-1])]
+
+
+def within(begin, end):
+    """The options of what surely lies in a slot, a cell less on both sides: the clocks of kernel and store are read one after the
+    other. None: it is too short."""
+    since, until = -(-begin // CELL) * CELL + CELL, end // CELL * CELL - CELL
+    return ("--since", f"@{since / 1000:.3f}", "--until", f"@{until / 1000:.3f}") if until > since else None
+
+
+def samples_of(store, pid, slot):
+    """(options, what is dumped by them) of a slot; None: it is too short."""
+    name, begin, end = slot
+    if not (times := within(begin, end)):
+        return None
+    options = ("--store", store, "--pid", str(pid), *times)
+    result = jbpf("dump", *options)
+    assert result.returncode in (0, 3), (name, result.stderr)
+    return options, Folded(result.stdout)
+
+
 @pytest.fixture(scope="module")
 def slots(tmp_path_factory):
     """A daemon's store of two functions that take turns; .spinner_pid, and .slots: (name, begin, end) in ms."""
@@ -138,33 +161,32 @@ def slots(tmp_path_factory):
             folded = Folded(daemon.dump_raw("--pid", str(spinner.pid)).stdout)
             return min(folded.with_frame("even_slot"), folded.with_frame("odd_slot")) >= ENOUGH
         wait_until(enough, 60, "enough samples of both functions")
+
+        def was_seen(name):
+            found = (samples_of(daemon.store, spinner.pid, slot) for slot in slots_of(log) if slot[0] == name)
+            return any(one and one[1].with_frame(f"{name}_slot") for one in found)
+        wait_until(lambda: was_seen("even") and was_seen("odd"), 60, "a slot of each in which it had a CPU")
     finally:
         spinner.kill()
         spinner.wait()
         code = daemon.stop()
     assert code == 0, daemon.log()
-    daemon.spinner_pid = str(spinner.pid)
-    daemon.slots = [(name, int(begin) / 1e6, int(end) / 1e6)
-                    for name, begin, end in map(str.split, log.read_text().splitlines()[:-1])]
+    daemon.spinner_pid = spinner.pid
+    daemon.slots = slots_of(log)
     yield daemon
 
 
 @pytest.mark.live
 def test_a_moment_has_the_stacks_that_ran_then(slots):
     seen = set()
-    for name, begin, end in slots.slots:
-        # A cell less on both sides: the clocks of kernel and store are read one after the other.
-        since, until = -(-begin // CELL) * CELL + CELL, end // CELL * CELL - CELL
-        if until <= since:
+    for slot in slots.slots:
+        if not (found := samples_of(slots.store, slots.spinner_pid, slot)):
             continue
-        times = ("--pid", slots.spinner_pid, "--since", f"@{since / 1000:.3f}", "--until", f"@{until / 1000:.3f}")
-        result = jbpf("dump", "--store", slots.store, *times)
-        assert result.returncode in (0, 3), result.stderr
-        folded = Folded(result.stdout)
-        other = "odd" if name == "even" else "even"
-        assert not folded.with_frame(f"{other}_slot"), (name, since, until, result.stdout)
-        cells = jbpf("dump", "--store", slots.store, *times, "--format", "cells")
-        assert folded.total == sum(int(line.split()[1]) for line in cells.stdout.splitlines()), (result, cells)
+        options, folded = found
+        name, other = ("even", "odd") if slot[0] == "even" else ("odd", "even")
+        assert not folded.with_frame(f"{other}_slot"), (slot, folded)
+        cells = jbpf("dump", *options, "--format", "cells")
+        assert folded.total == sum(int(line.split()[1]) for line in cells.stdout.splitlines()), (slot, folded, cells)
         if folded.with_frame(f"{name}_slot"):
             seen.add(name)
     assert seen == {"even", "odd"}, slots.slots
