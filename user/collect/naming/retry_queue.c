@@ -2,6 +2,8 @@
 /* A ring of retries; see retry_queue.h. */
 #include "user/collect/naming/retry_queue.h"
 
+#include "user/util/saturate.h"
+
 bool retry_queue_push(struct retry_queue *queue, const struct retry *retry)
 {
 	if (queue->tail - queue->head == RETRY_QUEUE_MAX)
@@ -20,11 +22,7 @@ bool retry_queue_pop(struct retry_queue *queue, uint64_t now_ns, struct retry *o
 
 bool retry_is_looked_at(const struct retry *retry, uint64_t nth)
 {
-	uint64_t apart = RETRY_LOOKS_APART_MAX;
-
-	if (retry->vain_cnt < 8 && 1ull << retry->vain_cnt < apart)
-		apart = 1ull << retry->vain_cnt;
-	return nth % apart == 0;
+	return nth % (1u << min_u64(retry->vain_cnt, RETRY_LOOKS_APART_SHIFT_MAX)) == 0;
 }
 
 uint64_t retry_queue_due_ns(const struct retry_queue *queue)

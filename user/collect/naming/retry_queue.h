@@ -12,8 +12,8 @@
 #include "symbols/symbols.h"
 
 #define RETRY_QUEUE_MAX 256u
-/* Of a process that grows all the time and is no JVM, at most one of so many looks. */
-#define RETRY_LOOKS_APART_MAX 8u
+/* Of a process that grows all the time and is no JVM one look of so many is taken, as a power of two. */
+#define RETRY_LOOKS_APART_SHIFT_MAX 3u
 
 struct retry {
 	struct process_life id;
@@ -33,10 +33,7 @@ struct retry_queue {
 bool retry_queue_push(struct retry_queue *queue, const struct retry *retry);
 /* The oldest, if it is due by now. */
 bool retry_queue_pop(struct retry_queue *queue, uint64_t now_ns, struct retry *out);
-/*
- * Is it looked at this time, `nth` of the looks that come every so often? Each one in vain makes the next
- * one twice as rare.
- */
+/* Is the look with this running number taken? Each one that was in vain halves how many of them are. */
 bool retry_is_looked_at(const struct retry *retry, uint64_t nth);
 /* When the oldest is due; UINT64_MAX = there is none. */
 uint64_t retry_queue_due_ns(const struct retry_queue *queue);

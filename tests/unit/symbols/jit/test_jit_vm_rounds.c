@@ -152,10 +152,16 @@ static size_t verified_in_rounds(int cnt)
 	return fake.verified_cnt - before;
 }
 
+static size_t verified_by_window(void)
+{
+	size_t before = fake.verified_cnt;
+
+	window_ends();
+	return fake.verified_cnt - before;
+}
+
 static void code_is_looked_at_again_when_something_was_compiled(void **state)
 {
-	size_t before;
-
 	(void)state;
 	become_quiet();
 	(void)verified_in_rounds(2);
@@ -163,9 +169,7 @@ static void code_is_looked_at_again_when_something_was_compiled(void **state)
 	fake.compiles++;
 	assert_int_equal(verified_in_rounds(10), 2);
 	/* And at the end of the window. */
-	before = fake.verified_cnt;
-	window_ends();
-	assert_int_equal(fake.verified_cnt - before, 2);
+	assert_int_equal(verified_by_window(), 2);
 	assert_int_equal(verified_in_rounds(10), 0);
 }
 
@@ -229,14 +233,6 @@ static void code_that_is_counted_late_is_seen_when_it_is_counted(void **state)
 	assert_true(jit_vm__is_restless(vm));
 	window_ends();
 	CHECK(B + AT, window_begins(), "Work.two");
-}
-
-static size_t verified_by_window(void)
-{
-	size_t before = fake.verified_cnt;
-
-	window_ends();
-	return fake.verified_cnt - before;
 }
 
 static void code_that_was_not_sampled_is_looked_at_when_it_may_have_a_successor(void **state)
