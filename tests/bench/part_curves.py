@@ -42,11 +42,12 @@ class Metered(Jbpfd):
 
 @contextlib.contextmanager
 def processes(commands):
+    """Their pids."""
     started = []
     try:
         for command in commands:
-            started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
-        yield
+            started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        yield [process.pid for process in started]
     finally:
         for process in started:
             process.kill()
@@ -104,7 +105,7 @@ def replayed_ms(program, pids):
     return took
 
 
-def ask(program, pids):
+def window_ends(program, pids):
     asked = {"end_ms": program.window_end_ms()}
     return {**asked, "replayed_ms": replayed_ms(program, pids)} if program.hz == HOST_RATE else asked
 
@@ -113,7 +114,7 @@ def point(report, bench, curve, number, load, hz=99, window_s=WINDOW_S):
     """One jbpfd beside one load."""
     report.at(f"{curve}: {number}")
     with load as pids, BpfStats():
-        turn = measure(Metered(bench.work, hz, window_s=window_s), 2 * window_s, 0, ask=lambda program: ask(program, pids))
+        turn = measure(Metered(bench.work, hz, window_s=window_s), 2 * window_s, 0, ask=lambda program: window_ends(program, pids))
     more = {"curve": curve, "x": number}
     report.row("samples per second", turn.sampler_runs, "/s", **more)
     report.row("CPU of jbpfd's processes", turn.cpu * 100, "% core", **more)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From samples to a flame graph: jbpfd and jbpf-dump against perf, its collapse, flamegraph.pl. Both see only the
 load, so that what else runs on the host does not blur the figure."""
-import contextlib
 import os
 import shutil
 import subprocess
@@ -9,8 +8,10 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-from jvms import JAVA, Jvms, compile_java
+from jvms import JAVA, compile_java
 from machine import JBPF
+from part_compare import BUSY
+from part_curves import jvms, processes
 from part_walk import PERL
 from programs import Jbpfd, Perf
 from spawn import run_cpu
@@ -46,59 +47,21 @@ def picture(text):
                        stderr=subprocess.DEVNULL)
 
 
-@contextlib.contextmanager
-def busy(bench, **load):
-    with Jvms(bench.work, seed=bench.seed, count=1, threads=2, duty=100, **load) as jvms:
-        jvms.wait_busy(0)
-        yield jvms.pids()[0]
-
-
-@contextlib.contextmanager
-def program(*command):
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield process.pid
-    finally:
-        process.kill()
-        process.wait()
-
-
 def java(bench, name, *arguments):
     classes = compile_java(bench.work, name.lower(), [os.path.join(JAVA, f"{name}.java")], release=11)
-    return program("java", "-XX:+PreserveFramePointer", "-cp", classes, name, *arguments)
+    return processes([["java", "-XX:+PreserveFramePointer", "-cp", classes, name, *arguments]])
 
 
 def loads(bench):
-    """Name -> pid, as long as it is needed."""
-    if bench.quick:
-        return {"a JVM, 2 busy threads": busy(bench)}
-    return {
-        "a JVM, 2 busy threads": busy(bench),
-        "the same, 512 frames": busy(bench, depth=512),
+    """Name -> the pid of a process that lives as long as it is needed, in a list."""
+    first = {"a JVM, 2 busy threads": jvms(bench, **BUSY)}
+    return first if bench.quick else {
+        **first,
+        "the same, 512 frames": jvms(bench, depth=512, **BUSY),
         "an HTTP service": java(bench, "Service"),
         "a compiler": java(bench, "Compile", bench.work),
-        "perl": program("perl", "-e", PERL),
+        "perl": processes([["perl", "-e", PERL]]),
     }
-
-
-def record_both(bench, pid, seconds):
-    """CPU seconds of jbpfd while it samples and names, and of perf record, in the same time; the folder and the file that they leave
-    are read before they are gone: CPU of jbpf-dump, of perf's collapse, its name, of flamegraph.pl, and the samples."""
-    with Jbpfd(bench.work, 99, pids=[pid], window_s=bench.seconds) as daemon:
-        time.sleep(daemon.warm_s + bench.seconds)  # names of the warm-up are known
-        with Perf(bench.work, 99, pids=[pid]) as perf:
-            time.sleep(0.5)
-            before, begin, perf_before = daemon.cpu_seconds(), time.time(), perf.cpu_seconds()
-            time.sleep(seconds)
-            named = daemon.cpu_seconds() - before
-            perf.stop()
-            recorded = perf.cpu_seconds() - perf_before
-            daemon.stop()
-            since = ["--store", daemon.out, "--since", f"@{begin:.3f}"]
-            dumped = run_cpu([JBPF, "dump", *since, "-o", os.path.join(bench.work, "ours.html")])
-            text = os.path.join(bench.work, "perf.folded")
-            folded, how = collapse(perf.out, text)
-            return Both(named, dumped, recorded, folded, how, picture(text) or 0, perf.samples())
 
 
 @dataclass
@@ -119,19 +82,39 @@ class Both:
         return self.folded + self.drawn
 
 
+def record_both(bench, pids, seconds):
+    """jbpfd and perf record in the same time, and what makes pictures of what they leave."""
+    with Jbpfd(bench.work, 99, pids=pids, window_s=bench.seconds) as daemon:
+        time.sleep(daemon.warm_s + bench.seconds)  # names of the warm-up are known
+        with Perf(bench.work, 99, pids=pids) as perf:
+            time.sleep(0.5)
+            before, begin, perf_before = daemon.cpu_seconds(), time.time(), perf.cpu_seconds()
+            time.sleep(seconds)
+            named = daemon.cpu_seconds() - before
+            perf.stop()
+            recorded = perf.cpu_seconds() - perf_before
+            daemon.stop()
+            since = ["--store", daemon.out, "--since", f"@{begin:.3f}"]
+            dumped = run_cpu([JBPF, "dump", *since, "-o", os.path.join(bench.work, "ours.html")])
+            text = os.path.join(bench.work, "perf.folded")
+            folded, how = collapse(perf.out, text)
+            return Both(named, dumped, recorded, folded, how, picture(text) or 0, perf.samples())
+
+
 def pipeline(report, bench):
     """CPU from samples to a flame graph, five loads (--quick: one), 99 Hz, each sampled alone, by both at once."""
     if not flamegraph():
         report.missing("flamegraph.pl", "not installed: libdevel-nytprof-perl has it")
     for name, load in loads(bench).items():
         report.at(name)
-        with load as pid:
-            both = record_both(bench, pid, bench.seconds * (2 if not bench.tiny else 1))
+        with load as pids:
+            both = record_both(bench, pids, bench.seconds * (2 if not bench.tiny else 1))
         report.row("jbpfd, naming and writing", both.named * 1000, "ms", note=f"perf has {both.samples} samples of that time")
         report.row("jbpf-dump, html", both.dumped * 1000, "ms")
         report.row("perf record", both.recorded * 1000, "ms")
         report.row(both.how, both.folded * 1000, "ms")
-        report.row("flamegraph.pl", both.drawn * 1000, "ms")
+        if flamegraph():
+            report.row("flamegraph.pl", both.drawn * 1000, "ms")
         report.row("peer / jbpf-dump: from what is on disk to the picture", both.theirs() / max(both.dumped, 0.001), "x")
         report.row("peer, recording too / (all of jbpfd + jbpf-dump)", (both.recorded + both.theirs()) / both.ours(), "x")
         ratio = both.theirs() / both.ours()
