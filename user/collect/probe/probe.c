@@ -120,6 +120,10 @@ static int set_tick_log(struct probe *probe, const struct probe_options *options
 
 static int set_sizes(struct probe *probe)
 {
+	/* Written by user space when there are JVMs, or containers. */
+	struct bpf_map *const rare[] = { probe->skel->maps.code_ranges, probe->skel->maps.hotspots,
+					 probe->skel->maps.leaf_rules,
+					 probe->skel->maps.accounts_of };
 	const struct probe_sizes *sizes = &probe->sizes;
 	struct jbpf_bpf__rodata *knobs = probe->skel->rodata;
 	uint32_t pid_cnt = probe->room.pid_max ? probe->room.pid_max : 1;
@@ -133,6 +137,8 @@ static int set_sizes(struct probe *probe)
 		err = bpf_map__set_max_entries(probe->skel->maps.filter_pids, pid_cnt);
 	if (!err)
 		err = probe_unwind_size(probe->skel->maps.unwind_chunks, probe->skel->maps.spaces);
+	if (!err)
+		err = probe_host_let_grow(rare, ARRAY_SIZE(rare));
 	knobs->stacks_wakeup_bytes = sizes->stacks_bytes / 4;
 	knobs->stacks_size = sizes->stacks_bytes;
 	knobs->stack_bytes_max = sizes->window_stack_bytes;

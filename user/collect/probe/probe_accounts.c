@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/collect/probe/probe_host.h"
+
 /*
  * So many drains in a row without a sample of its account, and without being set again, make a cgroup
  * one that may go. A drain is a window, or a second of one.
@@ -71,7 +73,7 @@ static int cgroup_add(struct probe_accounts *accounts, uint64_t cgroup_id, uint6
 		if (err)
 			return err;
 	}
-	err = bpf_map_update_elem(accounts->map_fd, &cgroup_id, &account_id, BPF_ANY);
+	err = probe_host_map_put(accounts->map_fd, &cgroup_id, &account_id);
 	if (err)
 		return err;
 	accounts->cgroups[accounts->cgroup_cnt++] = (struct probe_cgroup){
@@ -93,7 +95,7 @@ int probe_accounts_set(struct probe_accounts *accounts, uint64_t cgroup_id, uint
 	if (!cgroup)
 		return cgroup_add(accounts, cgroup_id, account_id);
 	if (cgroup->account_id != account_id)
-		err = bpf_map_update_elem(accounts->map_fd, &cgroup_id, &account_id, BPF_ANY);
+		err = probe_host_map_put(accounts->map_fd, &cgroup_id, &account_id);
 	if (err)
 		return err;
 	cgroup->account_id = account_id;

@@ -2,15 +2,21 @@
 /* See probe_host.h. */
 #include "user/collect/probe/probe_host.h"
 
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/bpf.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/parse.h"
 #include "user/util/strbuf.h"
 
+#define NO_MEMORY_TRIES	      4
 #define PROBE_PROC_FILE_BYTES 65536
 
 static int read_proc_number(const char *path, int fallback)
@@ -64,4 +70,49 @@ uint64_t probe_host_map_bytes(int fd)
 	if (parse_u64_n(at, strcspn(at, "\n"), 10, &bytes))
 		return 0;
 	return bytes;
+}
+
+/* ---- maps ---- */
+
+bool probe_host_may_grow(void)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_NO_PREALLOC);
+	__cleanup_fd int map_fd =
+		bpf_map_create(BPF_MAP_TYPE_HASH, "jbpf_may_grow", 4, 4, 1, &options);
+	struct bpf_insn insns[] = {
+		{ .code = BPF_LD | BPF_DW | BPF_IMM,
+		  .dst_reg = BPF_REG_1,
+		  .src_reg = BPF_PSEUDO_MAP_FD,
+		  .imm = map_fd },
+		{ .code = 0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	__cleanup_fd int program_fd = -1;
+
+	if (map_fd < 0)
+		return false;
+	program_fd = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "jbpf_may_grow", "GPL", insns,
+				   ARRAY_SIZE(insns), NULL);
+	return program_fd >= 0;
+}
+
+int probe_host_let_grow(struct bpf_map *const *maps, size_t cnt)
+{
+	bool is_allowed = probe_host_may_grow();
+	int err = 0;
+
+	for (size_t i = 0; is_allowed && !err && i < cnt; i++)
+		err = bpf_map__set_map_flags(maps[i], BPF_F_NO_PREALLOC);
+	return err;
+}
+
+/* The kernel refills what it hands out some at a time, a moment after it was asked (kernel/bpf/memalloc.c). */
+int probe_host_map_put(int map_fd, const void *key, const void *value)
+{
+	int err = -ENOMEM;
+
+	for (int i = 0; i < NO_MEMORY_TRIES && err == -ENOMEM; i++)
+		err = bpf_map_update_elem(map_fd, key, value, BPF_ANY);
+	return err;
 }

@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "user/collect/probe/probe_host.h"
+
 static void owner_drop(struct probe_lives *lives, uint32_t at)
 {
 	lives->owners[at] = lives->owners[--lives->cnt];
@@ -62,7 +64,7 @@ int probe_lives_set(struct probe_lives *lives, uint32_t pid, uint64_t account_id
 			return -EDQUOT;
 		at = lives->cnt;
 	}
-	err = bpf_map_update_elem(lives->map_fd, &pid, value, BPF_ANY);
+	err = probe_host_map_put(lives->map_fd, &pid, value);
 	if (err)
 		return err == -E2BIG ? -ENOSPC : err;
 	lives->owners[at] = (struct probe_life_owner){ .account_id = account_id, .pid = pid };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "user/collect/probe/probe.h"
+#include "user/collect/probe/probe_host.h"
 #include "user/util/cleanup.h"
 
 #define BLOCK_MAX_BYTES	  8192u
@@ -145,7 +146,7 @@ int probe_leafs_set(struct probe_leafs *leafs, uint64_t account_id, const struct
 		return at;
 	if ((uint32_t)at < leafs->cnt && memcmp(&leafs->owners[at].key, key, sizeof(*key)) != 0)
 		(void)bpf_map_delete_elem(leafs->map_fd, &leafs->owners[at].key);
-	err = bpf_map_update_elem(leafs->map_fd, key, proof, BPF_ANY);
+	err = probe_host_map_put(leafs->map_fd, key, proof);
 	if (err)
 		return err;
 	leafs->owners[at] = (struct probe_leaf_owner){

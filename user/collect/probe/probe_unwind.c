@@ -9,46 +9,19 @@
 #include <string.h>
 
 #include "user/collect/probe/probe.h"
+#include "user/collect/probe/probe_host.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 
 #define SMALL_CHUNKS_MAX 512 /* 2 MiB, all taken at once */
 #define SMALL_SPACES_MAX 512
 #define PAGE_BYTES	 (1u << JBPF_UNWIND_PAGE_SHIFT)
-#define NO_MEMORY_TRIES	 4
-
-/*
- * Asks the kernel, by a program that does nothing: before 6.1 one of perf events could have no map
- * whose entries are allocated as they come (check_map_prog_compatibility()).
- */
-static bool may_grow(void)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_NO_PREALLOC);
-	__cleanup_fd int map_fd =
-		bpf_map_create(BPF_MAP_TYPE_HASH, "jbpf_may_grow", 4, 4, 1, &options);
-	struct bpf_insn insns[] = {
-		{ .code = BPF_LD | BPF_DW | BPF_IMM,
-		  .dst_reg = BPF_REG_1,
-		  .src_reg = BPF_PSEUDO_MAP_FD,
-		  .imm = map_fd },
-		{ .code = 0 },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	__cleanup_fd int program_fd = -1;
-
-	if (map_fd < 0)
-		return false;
-	program_fd = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "jbpf_may_grow", "GPL", insns,
-				   ARRAY_SIZE(insns), NULL);
-	return program_fd >= 0;
-}
 
 int probe_unwind_size(struct bpf_map *chunks, struct bpf_map *spaces)
 {
 	int err;
 
-	if (may_grow()) {
+	if (probe_host_may_grow()) {
 		err = bpf_map__set_map_flags(chunks, BPF_F_NO_PREALLOC);
 		return err ? err : bpf_map__set_map_flags(spaces, BPF_F_NO_PREALLOC);
 	}
@@ -72,16 +45,6 @@ static uint32_t chunk_key(uint32_t table_id, uint32_t number)
 	return table_id << JBPF_UNWIND_CHUNK_BITS | number;
 }
 
-/* The kernel refills what it hands out some at a time, a moment after it was asked. */
-static int chunk_set(const struct probe_unwind *unwind, uint32_t key, const void *chunk)
-{
-	int err = -ENOMEM;
-
-	for (int i = 0; i < NO_MEMORY_TRIES && err == -ENOMEM; i++)
-		err = bpf_map_update_elem(unwind->chunks_fd, &key, chunk, BPF_ANY);
-	return err;
-}
-
 int probe_unwind_set_table(const struct probe_unwind *unwind, uint32_t table_id,
 			   const uint32_t *words, uint32_t word_cnt)
 {
@@ -93,12 +56,13 @@ int probe_unwind_set_table(const struct probe_unwind *unwind, uint32_t table_id,
 		return -EINVAL;
 	for (uint32_t i = 0; i < chunk_cnt && !err; i++) {
 		uint32_t chunk[JBPF_UNWIND_CHUNK_WORDS] = { 0 };
-		uint32_t left = word_cnt - i * JBPF_UNWIND_CHUNK_WORDS;
+		uint32_t left = word_cnt - i * JBPF_UNWIND_CHUNK_WORDS, key;
 
 		if (left > JBPF_UNWIND_CHUNK_WORDS)
 			left = JBPF_UNWIND_CHUNK_WORDS;
 		memcpy(chunk, words + (size_t)i * JBPF_UNWIND_CHUNK_WORDS, left * sizeof(*words));
-		err = chunk_set(unwind, chunk_key(table_id, i), chunk);
+		key = chunk_key(table_id, i);
+		err = probe_host_map_put(unwind->chunks_fd, &key, chunk);
 	}
 	if (!err)
 		return 0;

@@ -26,8 +26,8 @@ struct probe_unwind {
 };
 
 /*
- * Before the load: only what is used of the maps takes memory, where the kernel can do that in
- * programs of perf events (6.1); else they are made smaller. 0 or -errno.
+ * Before the load: only what is used of the maps takes memory, where the kernel can do that
+ * (probe_host.h); else they are made smaller. 0 or -errno.
  */
 __must_check int probe_unwind_size(struct bpf_map *chunks, struct bpf_map *spaces);
 
