@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * /proc/kallsyms as a sorted table; see kallsyms.h. Only text symbols are kept: some 60,000 of
- * 120,000 lines, in about 3 MiB.
+ * 120,000 lines, in about 1.5 MiB.
  */
 #include "symbols/names/kallsyms.h"
 
@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "symbols/names/kallsyms_names.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -41,7 +42,7 @@
 struct kallsyms_entry {
 	uint64_t start;
 	uint32_t name;	 /* into names */
-	uint32_t module; /* into names; 0 = "" */
+	uint32_t module; /* into modules; 0 = "" */
 };
 
 /*
@@ -69,10 +70,11 @@ struct kallsyms {
 	struct kallsyms_entry *entries;
 	size_t cnt;
 	size_t cap;
-	struct strbuf names;   /* NUL-terminated strings; begins with "" */
-	uint64_t read_boot_ns; /* when that was tried last; 0 = never */
-	uint64_t made_boot_ns; /* when what is here was read */
-	uint64_t end_boot_ns;  /* when that was over */
+	struct kallsyms_names *names; /* NULL: nothing was read */
+	struct strbuf modules;	      /* NUL-terminated strings; begins with "" */
+	uint64_t read_boot_ns;	      /* when that was tried last; 0 = never */
+	uint64_t made_boot_ns;	      /* when what is here was read */
+	uint64_t end_boot_ns;	      /* when that was over */
 	bool is_hidden;
 	uint32_t last_module; /* of the line before: modules come in runs */
 	struct kallsyms_reach *reaches;
@@ -109,6 +111,13 @@ int kallsyms__open(int proc_fd, struct kallsyms **out)
 	return kallsyms__from_fd(openat(proc_fd, "kallsyms", O_RDONLY | O_CLOEXEC), proc_fd, out);
 }
 
+static void kallsyms_drop(struct kallsyms *syms)
+{
+	free(syms->entries);
+	kallsyms_names__free(syms->names);
+	strbuf_release(&syms->modules);
+}
+
 void kallsyms__free(struct kallsyms *syms)
 {
 	if (!syms)
@@ -117,10 +126,9 @@ void kallsyms__free(struct kallsyms *syms)
 		close(syms->fd);
 	if (syms->modules_fd >= 0)
 		close(syms->modules_fd);
-	free(syms->entries);
+	kallsyms_drop(syms);
 	free(syms->reaches);
 	free(syms->changes);
-	strbuf_release(&syms->names);
 	free(syms);
 }
 
@@ -146,23 +154,23 @@ static bool kallsyms_is_mark(const char *name)
 		 has_suffix(name, "text_begin")));
 }
 
-static int kallsyms_add_text(struct kallsyms *syms, const char *text, size_t len, uint32_t *at_out)
+static int kallsyms_add_module(struct kallsyms *syms, const char *text, size_t len)
 {
-	size_t at = syms->names.len;
+	size_t at = syms->modules.len;
 
-	if (at + len + 1 > KALLSYMS_MAX_NAMES)
+	if (at + len + 1 > KALLSYMS_MAX_MODULES)
 		return -E2BIG;
-	strbuf_append(&syms->names, text, len);
-	strbuf_putc(&syms->names, '\0');
-	*at_out = (uint32_t)at;
-	return strbuf_error(&syms->names);
+	strbuf_append(&syms->modules, text, len);
+	strbuf_putc(&syms->modules, '\0');
+	syms->last_module = (uint32_t)at;
+	return strbuf_error(&syms->modules);
 }
 
 static int kallsyms_add(struct kallsyms *syms, uint64_t start, const char *name, size_t name_len,
 			const char *module, size_t module_len)
 {
 	struct kallsyms_entry entry = { .start = start };
-	const char *last = syms->names.data + syms->last_module;
+	const char *last = syms->modules.data + syms->last_module;
 	int err;
 
 	if (syms->cnt == KALLSYMS_MAX_SYMBOLS)
@@ -170,13 +178,13 @@ static int kallsyms_add(struct kallsyms *syms, uint64_t start, const char *name,
 	if (vec_room(syms->entries, syms->cnt, syms->cap, 4096))
 		return -ENOMEM;
 	if (module_len && (strlen(last) != module_len || memcmp(last, module, module_len) != 0)) {
-		err = kallsyms_add_text(syms, module, module_len, &syms->last_module);
+		err = kallsyms_add_module(syms, module, module_len);
 		if (err)
 			return err;
 	}
 	if (module_len)
 		entry.module = syms->last_module;
-	err = kallsyms_add_text(syms, name, name_len, &entry.name);
+	err = kallsyms_names__add(syms->names, name, name_len, &entry.name);
 	if (err)
 		return err;
 	syms->entries[syms->cnt++] = entry;
@@ -264,12 +272,12 @@ static int kallsyms_parse(struct kallsyms *syms, char *text)
 	}
 }
 
-/* Of names with one address: what is no mark, has fewer leading underscores, comes first. */
+/* Before they are packed. Of names with one address: what is no mark, has fewer leading underscores, comes first. */
 static bool kallsyms_is_better(const struct kallsyms *syms, const struct kallsyms_entry *a,
 			       const struct kallsyms_entry *b)
 {
-	const char *left = syms->names.data + a->name;
-	const char *right = syms->names.data + b->name;
+	const char *left = kallsyms_names__get(syms->names, a->name);
+	const char *right = kallsyms_names__get(syms->names, b->name);
 	size_t left_lead = strspn(left, "_"), right_lead = strspn(right, "_");
 	bool left_mark = kallsyms_is_mark(left), right_mark = kallsyms_is_mark(right);
 
@@ -325,10 +333,12 @@ static bool is_loaded_module(const char *module)
 
 static bool is_bpf_image(const struct kallsyms *syms, const struct kallsyms_entry *entry)
 {
-	const char *name = syms->names.data + entry->name;
+	const char *name;
 
-	return is_bpf(syms->names.data + entry->module) &&
-	       (has_prefix(name, "bpf_trampoline_") || has_prefix(name, "bpf_dispatcher_"));
+	if (!is_bpf(syms->modules.data + entry->module))
+		return false;
+	name = kallsyms_names__get(syms->names, entry->name);
+	return name && (has_prefix(name, "bpf_trampoline_") || has_prefix(name, "bpf_dispatcher_"));
 }
 
 /* End of entry `i`: where the next begins, unless a gap lies between. */
@@ -374,9 +384,11 @@ static int kallsyms_find(const struct kallsyms *syms, uint64_t address, struct k
 	*out = (struct kallsym){
 		.start = syms->entries[low - 1].start,
 		.end = kallsyms_end(syms, low - 1),
-		.name = syms->names.data + syms->entries[low - 1].name,
-		.module = syms->names.data + syms->entries[low - 1].module,
+		.name = kallsyms_names__get(syms->names, syms->entries[low - 1].name),
+		.module = syms->modules.data + syms->entries[low - 1].module,
 	};
+	if (!out->name)
+		return -ENOMEM;
 	out->is_of_bpf = is_bpf(out->module);
 	out->may_change = out->is_of_bpf || is_last_of_module(syms, low - 1);
 	out->is_of_module = is_loaded_module(out->module);
@@ -432,6 +444,20 @@ static void kallsyms_keep_reaches(struct kallsyms *syms, struct kallsyms *fresh)
 	fresh->reach_cap = syms->reach_cap;
 }
 
+static int kallsyms_make(struct kallsyms *fresh, char *text)
+{
+	int err;
+
+	strbuf_putc(&fresh->modules, '\0');
+	err = strbuf_error(&fresh->modules);
+	if (!err)
+		err = kallsyms_parse(fresh, text);
+	if (err)
+		return err;
+	kallsyms_settle(fresh);
+	return kallsyms_names__pack(fresh->names);
+}
+
 static int kallsyms_read(struct kallsyms *syms, uint64_t now_boot_ns)
 {
 	__cleanup_free char *text = malloc(KALLSYMS_STEP_BYTES);
@@ -442,6 +468,7 @@ static int kallsyms_read(struct kallsyms *syms, uint64_t now_boot_ns)
 		.modules_boot_ns = now_boot_ns,
 		.read_boot_ns = now_boot_ns,
 		.made_boot_ns = now_boot_ns,
+		.names = kallsyms_names__new(),
 		.changes = syms->changes,
 	};
 	uint64_t begin_ns = clock_boot_ns();
@@ -449,25 +476,19 @@ static int kallsyms_read(struct kallsyms *syms, uint64_t now_boot_ns)
 
 	syms->read_boot_ns = now_boot_ns;
 	if (text && lseek(syms->fd, 0, SEEK_SET) < 0)
-		return -errno;
-	strbuf_putc(&fresh.names, '\0');
-	if (text)
-		err = strbuf_error(&fresh.names);
-	if (!err)
-		err = kallsyms_parse(&fresh, text);
+		err = -errno;
+	else if (text && fresh.names)
+		err = kallsyms_make(&fresh, text);
 	if (err) {
-		free(fresh.entries);
-		strbuf_release(&fresh.names);
+		kallsyms_drop(&fresh);
 		return err;
 	}
 	fresh.end_boot_ns = now_boot_ns + (clock_boot_ns() - begin_ns);
-	kallsyms_settle(&fresh);
 	fresh.is_hidden = fresh.cnt == 0;
 	if (fresh.is_hidden && !syms->is_hidden)
 		pr_warn("kallsyms: the kernel hides its addresses (kernel.kptr_restrict, or no CAP_SYSLOG), kernel frames stay unnamed\n");
 	kallsyms_keep_reaches(syms, &fresh);
-	free(syms->entries);
-	strbuf_release(&syms->names);
+	kallsyms_drop(syms);
 	*syms = fresh;
 	return 0;
 }
@@ -654,5 +675,6 @@ int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address, uint64_t 
 size_t kallsyms__bytes(const struct kallsyms *syms)
 {
 	return sizeof(*syms) + sizeof(*syms->changes) + syms->cap * sizeof(*syms->entries) +
-	       syms->reach_cap * sizeof(*syms->reaches) + syms->names.cap;
+	       syms->reach_cap * sizeof(*syms->reaches) + syms->modules.cap +
+	       (syms->names ? kallsyms_names__bytes(syms->names) : 0);
 }

@@ -18,7 +18,7 @@
 #include "user/util/attributes.h"
 
 #define KALLSYMS_MAX_SYMBOLS 2000000u
-#define KALLSYMS_MAX_NAMES   (128u << 20) /* bytes */
+#define KALLSYMS_MAX_MODULES (1u << 20) /* bytes of their names */
 
 struct kallsyms;
 
