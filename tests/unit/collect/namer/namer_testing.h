@@ -102,10 +102,9 @@ static inline void ask_launcher(struct packet_stream *stream, int launcher_fd)
 		_exit(7);
 }
 
-static inline void do_task(struct packet_stream *stream, struct work_note *note, int launcher_fd)
+static inline void do_task(enum task task, struct packet_stream *stream, struct work_note *note,
+			   int launcher_fd)
 {
-	enum task task = orders->task;
-
 	if (task == TASK_SERVE) {
 		work_note__idle(note);
 		serve(stream);
@@ -157,6 +156,7 @@ static inline int namer_of_test(const struct launcher_child *child)
 					       .kept_cnt = ARRAY_SIZE(kept) };
 	static const uint8_t garbage[16] = { [8] = 255, [15] = 255 };
 	struct packet_stream stream;
+	enum task task;
 
 	memcpy(orders->numbers, child->numbers, sizeof(orders->numbers));
 	orders->started++;
@@ -167,11 +167,13 @@ static inline int namer_of_test(const struct launcher_child *child)
 	packet_stream_init(&stream, socket_fd, PACKET_MAX_BYTES);
 	if (orders->makes_copy && !copy_self(&stream, launcher_fd))
 		return 6;
-	if (orders->task == TASK_GARBAGE)
+	/* The next one gets other orders as soon as this one says that it is ready. */
+	task = orders->task;
+	if (task == TASK_GARBAGE)
 		(void)fs_write_all(socket_fd, garbage, sizeof(garbage));
 	(void)packet_stream_put_bytes(&stream, NAMING_READY, NULL, 0);
 	(void)packet_stream_flush_all(&stream);
-	do_task(&stream, context->note, launcher_fd);
+	do_task(task, &stream, context->note, launcher_fd);
 	return 5;
 }
 
