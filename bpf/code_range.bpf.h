@@ -94,14 +94,25 @@ static __always_inline __u64 leaf_saves_fp_at(const struct jbpf_stack *head)
  * At the fourth (48 83 c5 d) rbp still equals rsp and is about to point to the frame: returns where
  * that is, else 0.
  */
-static __always_inline __u64 leaf_frame_to_be(const struct jbpf_stack *head,
-					      const struct user_regs *regs)
+static __always_inline __u64 leaf_frame_to_be(__u64 code, const struct user_regs *regs)
 {
-	__u64 code = *(const __u64 *)head->leaf_code;
-
 	if ((code & 0xffffff) != 0xc58348 || regs->fp != regs->sp)
 		return 0;
 	return regs->sp + ((code >> 24) & 0x78);
+}
+
+/*
+ * The frame pointer to begin with where it is not known which code is a JIT's. A chain from rsp would
+ * begin with what an earlier call left there.
+ */
+static __always_inline __u64 frame_of_any_leaf(const struct user_regs *regs)
+{
+	__u64 frame = 0;
+	__u32 code;
+
+	if (regs->fp == regs->sp && !bpf_probe_read_user(&code, sizeof(code), (void *)regs->ip))
+		frame = leaf_frame_to_be(code, regs);
+	return frame ? frame : regs->fp;
 }
 
 /*
@@ -147,10 +158,14 @@ static __always_inline __u64 leaf_saves_fp_at(const struct jbpf_stack *head)
 	return 0;
 }
 
-static __always_inline __u64 leaf_frame_to_be(const struct jbpf_stack *head,
-					      const struct user_regs *regs)
+static __always_inline __u64 leaf_frame_to_be(__u64 code, const struct user_regs *regs)
 {
 	return 0;
+}
+
+static __always_inline __u64 frame_of_any_leaf(const struct user_regs *regs)
+{
+	return regs->fp;
 }
 
 static __always_inline void leaf_take_method_of(struct scratch *state)
@@ -199,7 +214,7 @@ static __always_inline __u64 leaf_take(struct bpf_perf_event_data *ctx, struct s
 	if (is_interpreted(state, head->leaf_words[0]) ||
 	    is_interpreted(state, head->leaf_words[1]))
 		leaf_find_method(ctx);
-	frame = leaf_frame_to_be(head, regs);
+	frame = leaf_frame_to_be(*(const __u64 *)head->leaf_code, regs);
 	return frame ? frame : regs->fp;
 }
 

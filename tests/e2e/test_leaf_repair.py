@@ -87,10 +87,6 @@ def leaves_of(profile):
     leaves, wrong = Counter(), Counter()
     for frames, count in folded.stacks:
         verdict = judge_leaf(frames, edges)
-        if verdict == "wrong" and "[truncated]" in frames and "[unknown]" in frames:
-            # Taken before jbpfd knew this JVM: code that was gone by then has no name, and where other code has taken its
-            # place that one's.
-            verdict = "gone"
         if verdict:
             leaves[verdict] += count
         if verdict == "wrong":

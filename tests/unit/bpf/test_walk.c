@@ -540,6 +540,31 @@ test_where_a_small_method_makes_its_frame_the_word_above_its_place_is_taken(void
 	assert_int_equal(other.head.frame_cnt, 4);
 }
 
+#if defined(__x86_64__)
+static void
+test_of_a_jvm_that_is_not_known_a_leaf_about_to_have_its_frame_has_its_own_callers(void **state)
+{
+	const uint64_t sp = STACKS + 512, at = CODE + 12;
+
+	memory_map(CODE, PAGE);
+	memory_map(STACKS, PAGE);
+	memory_put(CODE, small_frame, sizeof(small_frame));
+	/* What an earlier call left at sp is a frame by its look. */
+	chain_put(sp, 256, 2, 0);
+	chain_put(sp + 0x20, 64, 2, 0);
+	memory_word(sp + 0x28, CODE + 3);
+	struct walked walked = walk(at, sp, sp);
+
+	ASSERT_WALKED(&walked, JBPF_END_ROOT, at, CODE + 3, CODE + (1ull << 30) + 4099);
+	/* Made already, or other code, or none to be had: the chain begins where rbp points. */
+	walked = walk(at, sp, sp + 0x20);
+	ASSERT_WALKED(&walked, JBPF_END_ROOT, at, CODE + 3, CODE + (1ull << 30) + 4099);
+	walked = walk(at + 4, sp, sp);
+	assert_int_equal(walked.words[1], CODE + (1ull << 30) + 4096);
+	assert_int_equal(walk(STACKS + PAGE, sp, sp).words[1], walked.words[1]);
+}
+#endif
+
 static void test_stacks_that_differ_in_the_leaf_alone_are_two(void **state)
 {
 	static const uint64_t pairs[4][2] = {
@@ -757,6 +782,9 @@ int main(void)
 		TEST(test_of_a_leaf_that_the_interpreter_called_the_method_is_taken_too),
 #endif
 		TEST(test_where_a_small_method_makes_its_frame_the_word_above_its_place_is_taken),
+#if defined(__x86_64__)
+		TEST(test_of_a_jvm_that_is_not_known_a_leaf_about_to_have_its_frame_has_its_own_callers),
+#endif
 		TEST(test_stacks_that_differ_in_the_leaf_alone_are_two),
 		TEST(test_a_leaf_without_memory_costs_the_sample_nothing),
 		TEST(test_the_range_of_another_run_of_the_pid_is_not_used),
