@@ -9,7 +9,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/strbuf.h"
 
-#define BLOCK_BYTES	  8192u
+#define BLOCK_BYTES	  4096u
 #define MAX_BYTES	  (128u << 20)
 #define COMPRESSION_LEVEL 3
 
@@ -18,7 +18,8 @@ struct kallsyms_names {
 	struct strbuf packed; /* frames of zstd */
 	uint32_t *ends;	      /* of the blocks, in `packed`; NULL: not packed */
 	size_t block_cnt;
-	size_t block; /* that is in `text`; block_cnt: none */
+	size_t block;	    /* that is in `text`; block_cnt: none */
+	ZSTD_DCtx *decoder; /* NULL: nothing was unpacked yet */
 };
 
 struct kallsyms_names *kallsyms_names__new(void)
@@ -33,6 +34,7 @@ void kallsyms_names__free(struct kallsyms_names *names)
 	strbuf_release(&names->text);
 	strbuf_release(&names->packed);
 	free(names->ends);
+	(void)ZSTD_freeDCtx(names->decoder);
 	free(names);
 }
 
@@ -106,11 +108,13 @@ static int unpack_block(struct kallsyms_names *names, size_t block)
 	size_t begin = block ? names->ends[block - 1] : 0, len;
 	int err = strbuf_reserve(&names->text, BLOCK_BYTES);
 
-	if (err)
-		return err;
+	if (!names->decoder)
+		names->decoder = ZSTD_createDCtx();
+	if (err || !names->decoder)
+		return -ENOMEM;
 	names->block = names->block_cnt;
-	len = ZSTD_decompress(names->text.data, BLOCK_BYTES, names->packed.data + begin,
-			      names->ends[block] - begin);
+	len = ZSTD_decompressDCtx(names->decoder, names->text.data, BLOCK_BYTES,
+				  names->packed.data + begin, names->ends[block] - begin);
 	if (ZSTD_isError(len))
 		return -ENOMEM;
 	names->block = block;
@@ -131,5 +135,6 @@ const char *kallsyms_names__get(struct kallsyms_names *names, uint32_t at)
 size_t kallsyms_names__bytes(const struct kallsyms_names *names)
 {
 	return sizeof(*names) + names->text.cap + names->packed.cap +
-	       names->block_cnt * sizeof(*names->ends);
+	       names->block_cnt * sizeof(*names->ends) +
+	       (names->decoder ? ZSTD_sizeof_DCtx(names->decoder) : 0);
 }

@@ -32,6 +32,7 @@
 #include "symbols/elf/vdso.h"
 #include "symbols/unwind/unwind_table.h"
 #include "user/collect/probe/cpus.h"
+#include "user/collect/probe/probe_host.h"
 #include "user/collect/probe/probe_unwind.h"
 #include "user/host/procmaps.h"
 #include "user/util/cleanup.h"
@@ -485,6 +486,15 @@ static void print(struct live *live)
 	puts("]}");
 }
 
+/* As jbpfd does it. */
+static int set_sizes(struct live *live)
+{
+	struct bpf_map *maps[] = { live->skel->maps.unwind_chunks, live->skel->maps.spaces };
+
+	return probe_host_may_grow() ? probe_host_let_grow(maps, ARRAY_SIZE(maps)) :
+				       probe_unwind_shrink(maps[0], maps[1]);
+}
+
 static int run(struct live *live)
 {
 	int err;
@@ -495,7 +505,7 @@ static int run(struct live *live)
 	live->skel->rodata->target_pid = live->pid;
 	live->skel->rodata->wants_stack = !live->costs_only;
 	live->skel->rodata->wants_fp = live->costs_only;
-	err = probe_unwind_size(live->skel->maps.unwind_chunks, live->skel->maps.spaces);
+	err = set_sizes(live);
 	if (!err)
 		err = unwind_dump_bpf__load(live->skel);
 	if (err)

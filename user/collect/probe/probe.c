@@ -120,10 +120,12 @@ static int set_tick_log(struct probe *probe, const struct probe_options *options
 
 static int set_sizes(struct probe *probe)
 {
-	/* Written by user space when there are JVMs, or containers. */
-	struct bpf_map *const rare[] = { probe->skel->maps.code_ranges, probe->skel->maps.hotspots,
-					 probe->skel->maps.leaf_rules,
-					 probe->skel->maps.accounts_of };
+	/* Written by user space when there are JVMs, containers, or tables to unwind by. */
+	struct bpf_map *const rare[] = {
+		probe->skel->maps.code_ranges,	 probe->skel->maps.hotspots,
+		probe->skel->maps.leaf_rules,	 probe->skel->maps.accounts_of,
+		probe->skel->maps.unwind_chunks, probe->skel->maps.spaces,
+	};
 	const struct probe_sizes *sizes = &probe->sizes;
 	struct jbpf_bpf__rodata *knobs = probe->skel->rodata;
 	uint32_t pid_cnt = probe->room.pid_max ? probe->room.pid_max : 1;
@@ -135,10 +137,11 @@ static int set_sizes(struct probe *probe)
 		err = bpf_map__set_max_entries(probe->skel->maps.known, sizes->known_entries);
 	if (!err)
 		err = bpf_map__set_max_entries(probe->skel->maps.filter_pids, pid_cnt);
-	if (!err)
-		err = probe_unwind_size(probe->skel->maps.unwind_chunks, probe->skel->maps.spaces);
-	if (!err)
+	if (!err && probe_host_may_grow())
 		err = probe_host_let_grow(rare, ARRAY_SIZE(rare));
+	else if (!err)
+		err = probe_unwind_shrink(probe->skel->maps.unwind_chunks,
+					  probe->skel->maps.spaces);
 	knobs->stacks_wakeup_bytes = sizes->stacks_bytes / 4;
 	knobs->stacks_size = sizes->stacks_bytes;
 	knobs->stack_bytes_max = sizes->window_stack_bytes;

@@ -99,10 +99,9 @@ bool probe_host_may_grow(void)
 
 int probe_host_let_grow(struct bpf_map *const *maps, size_t cnt)
 {
-	bool is_allowed = probe_host_may_grow();
 	int err = 0;
 
-	for (size_t i = 0; is_allowed && !err && i < cnt; i++)
+	for (size_t i = 0; !err && i < cnt; i++)
 		err = bpf_map__set_map_flags(maps[i], BPF_F_NO_PREALLOC);
 	return err;
 }

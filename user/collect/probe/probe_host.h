@@ -25,7 +25,7 @@ uint64_t probe_host_map_bytes(int fd);
  * (check_map_prog_compatibility() in kernel/bpf/verifier.c).
  */
 bool probe_host_may_grow(void);
-/* Before the load: makes maps such, where they may be. 0 or -errno. */
+/* Before the load, where they may: makes maps such. 0 or -errno. */
 __must_check int probe_host_let_grow(struct bpf_map *const *maps, size_t cnt);
 /* Adds or replaces an entry of a map of either kind. 0 or -errno: -E2BIG: it is full; -ENOMEM. */
 __must_check int probe_host_map_put(int map_fd, const void *key, const void *value);

@@ -17,16 +17,11 @@
 #define SMALL_SPACES_MAX 512
 #define PAGE_BYTES	 (1u << JBPF_UNWIND_PAGE_SHIFT)
 
-int probe_unwind_size(struct bpf_map *chunks, struct bpf_map *spaces)
+int probe_unwind_shrink(struct bpf_map *chunks, struct bpf_map *spaces)
 {
-	int err;
+	int err = bpf_map__set_max_entries(chunks, SMALL_CHUNKS_MAX);
 
-	if (probe_host_may_grow()) {
-		err = bpf_map__set_map_flags(chunks, BPF_F_NO_PREALLOC);
-		return err ? err : bpf_map__set_map_flags(spaces, BPF_F_NO_PREALLOC);
-	}
 	pr_debug("probe: maps of unwind tables are allocated at once on this kernel\n");
-	err = bpf_map__set_max_entries(chunks, SMALL_CHUNKS_MAX);
 	return err ? err : bpf_map__set_max_entries(spaces, SMALL_SPACES_MAX);
 }
 

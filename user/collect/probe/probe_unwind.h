@@ -25,11 +25,8 @@ struct probe_unwind {
 	struct probe_lives spaces;
 };
 
-/*
- * Before the load: only what is used of the maps takes memory, where the kernel can do that
- * (probe_host.h); else they are made smaller. 0 or -errno.
- */
-__must_check int probe_unwind_size(struct bpf_map *chunks, struct bpf_map *spaces);
+/* Before the load, where the kernel allocates the maps at once: makes them smaller. 0 or -errno. */
+__must_check int probe_unwind_shrink(struct bpf_map *chunks, struct bpf_map *spaces);
 
 /* After it. `unwind` is zeroed. */
 void probe_unwind_init(struct probe_unwind *unwind, const struct bpf_map *chunks,
