@@ -91,28 +91,27 @@ static __always_inline __u64 leaf_saves_fp_at(const struct jbpf_stack *head)
 }
 
 /*
- * At the fourth (48 83 c5 d) rbp still equals rsp and is about to point to the frame: returns where
- * that is, else 0.
+ * The frame pointer to begin with, by the code at the leaf: at the fourth (48 83 c5 d) rbp still equals
+ * rsp, and is about to point to the frame.
  */
-static __always_inline __u64 leaf_frame_to_be(__u64 code, const struct user_regs *regs)
+static __always_inline __u64 leaf_frame(__u64 code, const struct user_regs *regs)
 {
 	if ((code & 0xffffff) != 0xc58348 || regs->fp != regs->sp)
-		return 0;
+		return regs->fp;
 	return regs->sp + ((code >> 24) & 0x78);
 }
 
 /*
- * The frame pointer to begin with where it is not known which code is a JIT's. A chain from rsp would
- * begin with what an earlier call left there.
+ * The same where it is not known which code is a JIT's. A chain from rsp would begin with what an
+ * earlier call left there.
  */
-static __always_inline __u64 frame_of_any_leaf(const struct user_regs *regs)
+static __always_inline __u64 any_leaf_frame(const struct user_regs *regs)
 {
-	__u64 frame = 0;
-	__u32 code;
+	__u32 code = 0;
 
-	if (regs->fp == regs->sp && !bpf_probe_read_user(&code, sizeof(code), (void *)regs->ip))
-		frame = leaf_frame_to_be(code, regs);
-	return frame ? frame : regs->fp;
+	if (regs->fp == regs->sp)
+		(void)bpf_probe_read_user(&code, sizeof(code), (void *)regs->ip);
+	return leaf_frame(code, regs);
 }
 
 /*
@@ -158,12 +157,12 @@ static __always_inline __u64 leaf_saves_fp_at(const struct jbpf_stack *head)
 	return 0;
 }
 
-static __always_inline __u64 leaf_frame_to_be(__u64 code, const struct user_regs *regs)
+static __always_inline __u64 leaf_frame(__u64 code, const struct user_regs *regs)
 {
-	return 0;
+	return regs->fp;
 }
 
-static __always_inline __u64 frame_of_any_leaf(const struct user_regs *regs)
+static __always_inline __u64 any_leaf_frame(const struct user_regs *regs)
 {
 	return regs->fp;
 }
@@ -214,8 +213,7 @@ static __always_inline __u64 leaf_take(struct bpf_perf_event_data *ctx, struct s
 	if (is_interpreted(state, head->leaf_words[0]) ||
 	    is_interpreted(state, head->leaf_words[1]))
 		leaf_find_method(ctx);
-	frame = leaf_frame_to_be(*(const __u64 *)head->leaf_code, regs);
-	return frame ? frame : regs->fp;
+	return leaf_frame(*(const __u64 *)head->leaf_code, regs);
 }
 
 #endif

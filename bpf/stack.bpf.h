@@ -92,7 +92,7 @@ static __always_inline __u64 user_stack_begin(struct bpf_perf_event_data *ctx,
 		hash_leaf(state);
 		return fp;
 	}
-	return *by_rules ? regs->fp : frame_of_any_leaf(regs);
+	return *by_rules ? regs->fp : any_leaf_frame(regs);
 }
 
 /* The words of state->user are taken. */

@@ -34,8 +34,8 @@
  * within the window is not read again, so each is read twice: at once, and this much later. A JVM
  * that is still starting is retried until its tables can be read: promptly at first, then at leisure,
  * for as long as one may need. What is no JVM may become one, since a program may load libjvm.so at any
- * time: its size is looked at, and the rest when that has changed; each look in vain halves how often.
- * A process that has samples in a window is also looked at when that ends.
+ * time: jbpfd looks at its size, and at the rest when that has changed; after each look that found
+ * nothing new it looks half as often. A process that has samples in a window is also looked at when that ends.
  */
 #define RETRY_DELAY_NS	   (100 * CLOCK_NS_PER_MS)
 #define LOOK_DELAY_NS	   (2 * CLOCK_NS_PER_S)

@@ -33,7 +33,10 @@ struct retry_queue {
 bool retry_queue_push(struct retry_queue *queue, const struct retry *retry);
 /* The oldest, if it is due by now. */
 bool retry_queue_pop(struct retry_queue *queue, uint64_t now_ns, struct retry *out);
-/* Of the times at which a look is due, `nth` counts them: is this one used? Each look in vain halves how many are. */
+/*
+ * Is the process looked at this time, the `nth` at which it could be? After each look that found nothing
+ * new only half as many of these times are used.
+ */
 bool retry_is_looked_at(const struct retry *retry, uint64_t nth);
 /* When the oldest is due; UINT64_MAX = there is none. */
 uint64_t retry_queue_due_ns(const struct retry_queue *queue);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of this host decides whether sampling can begin: read out of /proc and /sys. And how its kernel gives maps their memory. */
+/*
+ * What of this host decides whether sampling can begin: read out of /proc and /sys; and how its kernel
+ * gives maps their memory.
+ */
 #ifndef JBPF_PROBE_PROBE_HOST_H
 #define JBPF_PROBE_PROBE_HOST_H
 
