@@ -325,31 +325,34 @@ static int parser_converse(struct parser *parser, struct parser_call *call)
 	return err;
 }
 
-/* Nothing of it changes any more, so it can be mapped and checked in place. */
-static int reply_map(struct parser_call *call)
+/*
+ * A copy: whoever parsed may go on writing. F_SEAL_WRITE would end that, too, but waits until each CPU
+ * has emptied its batch of new pages (memfd_wait_for_pins() in mm/memfd.c), for seconds where one is busy.
+ */
+static int reply_read(struct parser_call *call)
 {
-	struct stat st;
 	uint64_t len = call->message.numbers[0];
+	struct stat st;
+	ssize_t got;
 
-	if (fcntl(call->reply_fd, F_ADD_SEALS,
-		  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) ||
-	    fstat(call->reply_fd, &st) || len == 0 || len > PARSER_SANDBOX_FILE_BYTES ||
+	if (fstat(call->reply_fd, &st) || len == 0 || len > PARSER_SANDBOX_FILE_BYTES ||
 	    (uint64_t)st.st_size != len)
 		return -EBADMSG;
-	call->reply =
-		mmap(NULL, (size_t)len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, call->reply_fd, 0);
-	if (call->reply == MAP_FAILED) {
-		call->reply = NULL;
+	call->reply = malloc((size_t)len);
+	if (!call->reply)
 		return -ENOMEM;
+	for (; call->reply_len < len; call->reply_len += (size_t)got) {
+		got = pread(call->reply_fd, (char *)call->reply + call->reply_len,
+			    (size_t)len - call->reply_len, (off_t)call->reply_len);
+		if (got <= 0)
+			return got ? -errno : -EBADMSG;
 	}
-	call->reply_len = (size_t)len;
 	return 0;
 }
 
 static void call_release(struct parser_call *call)
 {
-	if (call->reply)
-		munmap(call->reply, call->reply_len);
+	free(call->reply);
 	if (call->reply_fd >= 0)
 		close(call->reply_fd);
 	call->reply = NULL;
@@ -412,7 +415,7 @@ static int parser_call(struct parser *parser, struct parser_call *call)
 		return -EAGAIN;
 	parser_be_fresh(parser);
 	if (call->has_reply) {
-		call->reply_fd = memfd_create("jbpf-parsed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		call->reply_fd = memfd_create("jbpf-parsed", MFD_CLOEXEC);
 		if (call->reply_fd < 0)
 			return -errno;
 	}
@@ -431,7 +434,7 @@ static int parser_call(struct parser *parser, struct parser_call *call)
 		return parser_note_failure(parser, call->what, -ENOMEM, -1, true);
 	if (err || !call->has_reply)
 		return err;
-	err = reply_map(call);
+	err = reply_read(call);
 	return err == -EBADMSG ? parser_fail(parser, call->what, err) : err;
 }
 
@@ -566,11 +569,12 @@ static int call_end(struct parser *parser, struct parser_call *call, int err)
 
 /* ---- unwind tables ---- */
 
-/* A copy of the answer, if it is a table. */
-static int unwind_take(const struct parser_call *call, struct unwind_table *out)
+/* The answer, if it is a table. */
+static int unwind_take(struct parser_call *call, struct unwind_table *out)
 {
 	const uint64_t *numbers = call->message.numbers;
 	struct unwind_table table = {
+		.words = call->reply,
 		.word_cnt = (uint32_t)(call->reply_len / sizeof(*table.words)),
 		.address = numbers[1],
 		.page_cnt = (uint32_t)numbers[2],
@@ -579,16 +583,9 @@ static int unwind_take(const struct parser_call *call, struct unwind_table *out)
 
 	if (call->reply_len % sizeof(*table.words) ||
 	    call->reply_len > JBPF_UNWIND_MAX_WORDS * sizeof(*table.words) ||
-	    numbers[2] > UINT32_MAX || numbers[3] > UINT32_MAX)
+	    numbers[2] > UINT32_MAX || numbers[3] > UINT32_MAX || !unwind_table_is_valid(&table))
 		return -EBADMSG;
-	table.words = malloc(call->reply_len);
-	if (!table.words)
-		return -ENOMEM;
-	memcpy(table.words, call->reply, call->reply_len);
-	if (!unwind_table_is_valid(&table)) {
-		unwind_table_release(&table);
-		return -EBADMSG;
-	}
+	call->reply = NULL;
 	*out = table;
 	return 0;
 }

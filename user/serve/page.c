@@ -15,10 +15,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010 /* linux/fcntl.h, 5.1 */
-#endif
-
 #define READ_TRIES 1000
 
 struct serve_page_view {

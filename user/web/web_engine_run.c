@@ -120,8 +120,9 @@ static int read_secret(const struct remote_url *url, int *fd_out, char *why, siz
 	fd = memfd_create("jbpf-secret", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	err = fd < 0 ? -errno : fs_write_all(fd, secret.data, secret.len);
 	explicit_bzero(secret.data, secret.len);
+	/* There is no writable view of it; F_SEAL_WRITE waits until each CPU has made sure of that. */
 	if (!err &&
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL))
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL))
 		err = -errno;
 	if (err) {
 		(void)snprintf(why, why_len, "the password cannot be kept: %s", errstr(err));

@@ -599,20 +599,14 @@ static void tell_lie(int socket_fd)
 	case 17:
 		(void)send_wanted(socket_fd, DEBUG_FILE_BY_BUILD_ID, 0, message.text, 65);
 		break;
-	case 18: /* for ever */
+	default: /* for ever */
 		for (;;)
 			if (send_wanted(socket_fd, DEBUG_FILE_BESIDE, 0, "x", 1))
 				_exit(1);
-		break;
-	default: /* a writable view of the answer, to change it later */
-		write_reply(zeros, 40);
-		(void)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
-		(void)say(socket_fd, PARSER_MESSAGE_DONE, 0, 40);
-		break;
 	}
 }
 
-#define LIE_CNT 20u
+#define LIE_CNT 19u
 
 static int main_that_lies(int socket_fd)
 {
@@ -683,6 +677,52 @@ static void unwind_tables_that_are_none_are_not_taken(void **state)
 	}
 }
 
+/* A table, which is another one when the next request comes. */
+static int main_that_goes_on_writing(int socket_fd)
+{
+	const uint32_t words[] = { 1 << JBPF_UNWIND_PAGE_CNT_BITS,
+				   jbpf_row(0, JBPF_ROW_SPECIAL, 0, JBPF_SPECIAL_NONE) };
+	uint32_t *view;
+
+	begin(socket_fd);
+	if (take_request(socket_fd))
+		return 1;
+	write_reply(words, sizeof(words));
+	view = mmap(NULL, sizeof(words), PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
+	memset(&message, 0, offsetof(struct parser_message, text));
+	message.id = 1;
+	message.kind = PARSER_MESSAGE_DONE;
+	message.numbers[0] = sizeof(words);
+	message.numbers[2] = 1;
+	message.numbers[3] = 1;
+	if (view == MAP_FAILED || parser_message_send(socket_fd, &message, NULL, 0) ||
+	    take_request(socket_fd))
+		return 1;
+	memset(view, 0xff, sizeof(words));
+	(void)say(socket_fd, PARSER_MESSAGE_DONE, -ENODATA, 0);
+	(void)pause();
+	return 0;
+}
+
+static void nothing_that_is_written_after_an_answer_changes_it(void **state)
+{
+	const struct debug_file_roots roots = { .container_fd = -1,
+						.host_fd = -1,
+						.opener = opener_here() };
+	struct parser *parser = parser_with(main_that_goes_on_writing);
+	struct unwind_table table = { 0 }, none = { 0 };
+	int fd = simple_elf();
+
+	(void)state;
+	assert_int_equal(parser__unwind(parser, fd, "/x", &roots, &table), 0);
+	assert_int_equal(parser__unwind(parser, fd, "/x", &roots, &none), -ENODATA);
+	assert_int_equal(table.word_cnt, 2);
+	assert_true(unwind_table_is_valid(&table));
+	unwind_table_release(&table);
+	parser__free(parser);
+	close(fd);
+}
+
 static int main_with_a_bad_name(int socket_fd)
 {
 	begin(socket_fd);
@@ -736,6 +776,7 @@ int main(void)
 		cmocka_unit_test(parser_that_lies_is_not_believed),
 		cmocka_unit_test(names_that_are_none_are_not_taken),
 		cmocka_unit_test(unwind_tables_that_are_none_are_not_taken),
+		cmocka_unit_test(nothing_that_is_written_after_an_answer_changes_it),
 	};
 
 	return cmocka_run_group_tests(tests, quiet, NULL);
