@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* ELF headers, read with pread() and checked; see elf_file.h. */
+/* ELF headers, read and checked; see elf_file.h. */
 #include "symbols/elf/elf_file.h"
 
 #include <elf.h>
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
+#include "user/util/fs.h"
 
 #define ELF_SECTION_NAMES_MAX_BYTES (1u << 20)
 
@@ -26,7 +26,7 @@ struct elf_header {
 
 int elf_file_read(const struct elf_file *file, uint64_t offset, void *buf, size_t len)
 {
-	size_t done = 0;
+	ssize_t got;
 
 	if (offset > file->size || len > file->size - offset)
 		return -ENODATA;
@@ -36,19 +36,11 @@ int elf_file_read(const struct elf_file *file, uint64_t offset, void *buf, size_
 		memcpy(buf, file->bytes + offset, len);
 		return 0;
 	}
-	while (done < len) {
-		ssize_t got =
-			pread(file->fd, (char *)buf + done, len - done, (off_t)(offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0) /* became shorter since it was looked at */
-			return -ENODATA;
-		done += (size_t)got;
-	}
-	return 0;
+	got = fs_read_at(file->fd, buf, len, offset);
+	if (got < 0)
+		return (int)got;
+	/* Fewer: it became shorter since it was looked at. */
+	return (size_t)got == len ? 0 : -ENODATA;
 }
 
 /* An address or offset: 8 bytes or 4. */

@@ -341,13 +341,11 @@ static int reply_read(struct parser_call *call)
 	call->reply = malloc((size_t)len);
 	if (!call->reply)
 		return -ENOMEM;
-	for (; call->reply_len < len; call->reply_len += (size_t)got) {
-		got = pread(call->reply_fd, (char *)call->reply + call->reply_len,
-			    (size_t)len - call->reply_len, (off_t)call->reply_len);
-		if (got <= 0)
-			return got ? -errno : -EBADMSG;
-	}
-	return 0;
+	got = fs_read_at(call->reply_fd, call->reply, (size_t)len, 0);
+	if (got < 0)
+		return (int)got;
+	call->reply_len = (size_t)got;
+	return call->reply_len == len ? 0 : -EBADMSG;
 }
 
 static void call_release(struct parser_call *call)

@@ -79,6 +79,24 @@ int fs_bind_socket(int fd, const struct sockaddr *address, socklen_t len, mode_t
 	return err;
 }
 
+ssize_t fs_read_at(int fd, void *buf, size_t len, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t got = pread(fd, (char *)buf + done, len - done, (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	return (ssize_t)done;
+}
+
 int fs_write_all(int fd, const void *bytes, size_t len)
 {
 	const char *at = bytes;

@@ -8,6 +8,7 @@
 #define JBPF_UTIL_FS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -32,6 +33,12 @@ int fs_read_filef(int dir_fd, size_t max_bytes, struct strbuf *out, const char *
  * meanwhile: no other thread may make files. 0 or -errno.
  */
 __must_check int fs_bind_socket(int fd, const struct sockaddr *address, socklen_t len, mode_t mode);
+
+/*
+ * The `len` bytes at `offset`, fewer only at the end of the file; retries short reads and EINTR. How
+ * many, or -errno.
+ */
+__must_check ssize_t fs_read_at(int fd, void *buf, size_t len, uint64_t offset);
 
 /* All bytes or an error; retries short writes and EINTR. 0 or -errno. */
 __must_check int fs_write_all(int fd, const void *bytes, size_t len);

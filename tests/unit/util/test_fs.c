@@ -95,6 +95,25 @@ static void files_are_read_whole_up_to_the_cap(void **state)
 	}
 }
 
+static void bytes_at_a_place_end_with_the_file(void **state)
+{
+	const struct fixture *fixture = *state;
+	char bytes[8] = "........";
+	int fd;
+
+	write_bytes(fixture, "ten", 10);
+	fd = openat(fixture->fd, "ten", O_RDONLY);
+	assert_int_equal(fs_read_at(fd, bytes, 4, 1), 4);
+	assert_memory_equal(bytes, "\x1f\x3e\x5d\x7c....", 8);
+	assert_int_equal(fs_read_at(fd, bytes, sizeof(bytes), 8), 2);
+	assert_memory_equal(bytes, "\xf8\x17\x5d\x7c....", 8);
+	assert_int_equal(fs_read_at(fd, bytes, sizeof(bytes), 11), 0);
+	assert_int_equal(fs_read_at(fd, bytes, 0, 0), 0);
+	assert_int_equal(fs_read_at(fd, bytes, 1, UINT64_MAX), -EINVAL);
+	close(fd);
+	assert_int_equal(fs_read_at(-1, bytes, 1, 0), -EBADF);
+}
+
 static void reading_what_is_not_there_says_so(void **state)
 {
 	const struct fixture *fixture = *state;
@@ -256,6 +275,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(files_are_read_whole_up_to_the_cap, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(bytes_at_a_place_end_with_the_file, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(reading_what_is_not_there_says_so, setup, teardown),
 		cmocka_unit_test_setup_teardown(atomic_write_replaces_and_leaves_nothing_else,

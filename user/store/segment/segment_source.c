@@ -4,7 +4,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
+
+#include "user/util/fs.h"
 
 void segment_source_reset(struct segment_source *source, int fd, uint64_t size)
 {
@@ -42,25 +43,18 @@ static int source_reserve(struct segment_source *source, size_t len)
 static int source_fill(struct segment_source *source, uint64_t offset, size_t len)
 {
 	int err = source_reserve(source, len);
+	ssize_t got;
 
 	if (err)
 		return err;
 	source->start = offset;
 	source->len = 0;
-	while (source->len < len) {
-		ssize_t got = pread(source->fd, source->buf + source->len, len - source->len,
-				    (off_t)(offset + source->len));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0) {
-			source->size = offset + source->len;
-			break;
-		}
-		source->len += (size_t)got;
-	}
+	got = fs_read_at(source->fd, source->buf, len, offset);
+	if (got < 0)
+		return (int)got;
+	source->len = (size_t)got;
+	if (source->len < len)
+		source->size = offset + source->len;
 	return 0;
 }
 
