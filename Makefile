@@ -484,7 +484,7 @@ help:
 	@echo 'make check        unit tests: no root, no network; TESTS="test_account test_parser*" for some'
 	@echo 'make test-programs  builds the tests, tools and benches without running them'
 	@echo 'make check-e2e    end-to-end tests: root, real BPF, JVMs in Docker containers'
-	@echo 'make check-long   the gate (scripts/check), and all that measures or takes long: an hour more (root)'
+	@echo 'make check-long   the gate (scripts/check), and all that measures or takes long: two hours (root)'
 	@echo 'make check-crash  nothing is lost: CRASH_RUNS=2000 kills of writers and compactors'
 	@echo 'make check-failures  every allocation, read and write fails once: clear errors, no loss'
 	@echo 'make check-cluster  push and --from on a cluster of ClickHouse and a ZooKeeper (scripts/install-deps test)'

@@ -284,7 +284,7 @@ const struct option_table diff_option_table = {
 	.groups = groups,
 	.uses = uses,
 	.notes =
-		"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no samples on a side, 4 regression.",
+		"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no samples on a side, 4 regression, 5 not judged.",
 };
 
 /* ---- two files ---- */
