@@ -38,10 +38,10 @@ def kubectl(tmp_path):
 
 
 def test_plugin_runs_jbpf_dump_on_the_node_of_the_pod(kubectl):
-    result, asked = kubectl("shop-1", "-n", "web", "--event", "off-cpu", "--thread", "a b*")
+    result, asked = kubectl("shop-1", "-n", "web", "--event", "off-cpu", "--thread", "a b*", TZ="UTC")
     assert (result.returncode, result.stdout) == (0, "java;A.b 7\n"), result.stderr
-    assert asked[-1] == ["exec", "--namespace=jbpf", "jbpf-abc", "-c", "jbpfd", "--", "jbpf-dump", "--pod", "shop-1",
-                         "--namespace", "web", "--since", "1h", "--event", "off-cpu", "--thread", "a b*"]
+    assert asked[-1] == ["exec", "--namespace=jbpf", "jbpf-abc", "-c", "jbpfd", "--", "env", "TZ=<+0000>-00:00", "jbpf-dump",
+                         "--pod", "shop-1", "--namespace", "web", "--since", "1h", "--event", "off-cpu", "--thread", "a b*"]
     assert asked[0][:4] == ["get", "pod", "shop-1", "--namespace=web"]
 
 
@@ -51,6 +51,15 @@ def test_plugin_passes_times_context_and_namespace_on(kubectl):
     assert all(command[0] == "--context=east" for command in asked)
     assert asked[0][1:4] == ["get", "pod", "shop-1"] and "--namespace=prof" in asked[1]
     assert asked[-1][-4:] == ["--since", "13:00", "--format", "html"] and "1h" not in asked[-1]
+
+
+@pytest.mark.parametrize("zone", ["XST-05:30", "XST+03:30", "UTC", "XST-14"])
+def test_plugin_asks_for_the_times_of_whoever_asks(kubectl, zone):
+    """Though the pod is at UTC, and has no time zones."""
+    _, asked = kubectl("shop-1", "--since", "13:00", TZ=zone)
+    handed, = (word.removeprefix("TZ=") for word in asked[-1] if word.startswith("TZ="))
+    hour = {tz: run("date", "-d", "@1700000000", "+%F %H:%M", env={**os.environ, "TZ": tz}).stdout for tz in (zone, handed)}
+    assert hour[zone] == hour[handed]
 
 
 def test_plugin_takes_no_option_from_jbpf_dump_without_another_name():
