@@ -65,6 +65,16 @@ def test_hosts_are_told_apart(stores):
         assert part == dump([store]).splitlines()
 
 
+def test_what_one_host_lost_or_ran_is_not_told_of_another(tmp_path):
+    """The records of a host have no label but its name."""
+    short = make_store(tmp_path / "alpha", "".join(window("alpha", 40, START + 10 * i, 40) for i in range(6)))
+    long = make_store(tmp_path / "beta", "".join(
+        window("beta", 50, START + 10 * i, 50).replace("pid=0", "pid=0 counts_full=7") for i in range(60)))
+    for form in (["--list"], ["--list", "--format", "json"], ["--format", "json"]):
+        assert dump([short, long], "--host", "alpha", *form) == dump([short], *form)
+    assert json.loads(dump([long], "--format", "json"))["lost_samples"] == 420
+
+
 def test_list_has_a_row_for_each_host(stores):
     rows = [line.split() for line in dump(stores, "--list").splitlines()]
     assert rows[0][0] == "HOST"

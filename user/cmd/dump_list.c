@@ -199,6 +199,7 @@ int dump_list_table(struct streams *streams, const struct output_info *info,
 				    .column_cnt = ARRAY_SIZE(columns),
 				    .width = info->columns };
 	struct groups groups = { .items = NULL };
+	bool has_hosts = are_of_hosts(streams);
 	int err = 0;
 
 	streams_sort(streams);
@@ -207,7 +208,7 @@ int dump_list_table(struct streams *streams, const struct output_info *info,
 	if (groups.cnt)
 		qsort(groups.items, groups.cnt, sizeof(*groups.items), compare_groups);
 	for (size_t i = 0; i < groups.cnt && !err; i++)
-		add_row(&table, &groups.items[i], info, are_of_hosts(streams));
+		add_row(&table, &groups.items[i], info, has_hosts);
 	if (!err)
 		err = text_table_render(&table, out);
 	text_table_release(&table);

@@ -170,7 +170,8 @@ static bool is_of_hosts(const struct compare_load *what, const struct window *wi
 {
 	const char *host = what->labels ? what->labels[SELECT_BY_HOST] : NULL;
 
-	return !host || select_by_matches(SELECT_BY_HOST, host, window);
+	return selection_takes_host(what->selection, window) &&
+	       (!host || select_by_matches(SELECT_BY_HOST, host, window));
 }
 
 static uint64_t subtract(uint64_t a, uint64_t b)

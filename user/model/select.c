@@ -231,6 +231,11 @@ bool selection_matches(const struct selection *selection, const struct window *w
 	return true;
 }
 
+bool selection_takes_host(const struct selection *selection, const struct window *window)
+{
+	return label_is_wanted(selection, SELECT_BY_HOST, window);
+}
+
 bool selection_takes_thread(const struct selection *selection, const char *name)
 {
 	return !selection->thread || label_matches(selection->thread, name);

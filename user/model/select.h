@@ -95,6 +95,11 @@ bool selection_is_of_all(const struct selection *selection);
 bool selection_is_of_parts(const struct selection *selection);
 /* Does the stream match? Times are not looked at. */
 bool selection_matches(const struct selection *selection, const struct window *window);
+/*
+ * Is the host of the window wanted? Of a host's own record (pid 0) that is all there is to ask: it has no
+ * label but that.
+ */
+bool selection_takes_host(const struct selection *selection, const struct window *window);
 /* Are samples of the thread of this name wanted? Of a stream that matches, others may be. */
 bool selection_takes_thread(const struct selection *selection, const char *name);
 /* Does the window overlap [since, until)? */
