@@ -81,8 +81,10 @@ void selection_subtitle(const struct selection *selection, const char *const *by
 		append_part(out, select_by_name(places[i]), "");
 		append_values(selection, places[i], out);
 	}
-	if (selection->thread)
-		append_part(out, "thread", selection->thread);
+	if (is_given(selection, SELECT_BY_THREAD)) {
+		append_part(out, select_by_name(SELECT_BY_THREAD), "");
+		append_values(selection, SELECT_BY_THREAD, out);
+	}
 	if (selection->kind != SELECT_KIND_ANY)
 		append_part(out, "kind", kinds[selection->kind]);
 	for (size_t i = 0; i < by_cnt; i++)

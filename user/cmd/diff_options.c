@@ -447,7 +447,7 @@ static int check_combination(struct option_walk *walk, struct diff_cmd_options *
 			      "looks at no earlier days; give --fail-on slower");
 	options->has_event = options_given(walk, "event");
 	options->statistics.alarm_without_history = options->fail_on == DIFF_CMD_FAIL_ON_SLOWER;
-	if (options->mode == DIFF_CMD_MODE_DAYS && options->selection.thread)
+	if (options->mode == DIFF_CMD_MODE_DAYS && selection_is_of_threads(&options->selection))
 		return options_refuse(walk,
 				      "--thread does not go with --days, which compares whole "
 				      "services");

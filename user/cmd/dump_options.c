@@ -80,7 +80,7 @@ static int check_cells(struct option_walk *walk)
 	if (options->selection.kind != SELECT_KIND_ANY)
 		return options_refuse(
 			walk, "--kind does not go with --format cells, which has no stacks");
-	if (options->selection.thread)
+	if (selection_is_of_threads(&options->selection))
 		return options_refuse(
 			walk,
 			"--thread does not go with --format cells: when a thread ran is not stored");
@@ -104,7 +104,7 @@ static int check_list(struct option_walk *walk)
 				      event_name(options->event));
 	if (view->own)
 		return options_refuse(walk, "--own does not go with --list, which has no stacks");
-	if (options->selection.thread)
+	if (selection_is_of_threads(&options->selection))
 		return options_refuse(walk,
 				      "--thread does not go with --list, which lists processes; "
 				      "give --by thread instead");

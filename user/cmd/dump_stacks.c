@@ -69,7 +69,7 @@ bool dump_stacks_wants_threads(const struct dump_stacks *wanted)
 		if (wanted->by[i] == DUMP_BY_THREAD)
 			return true;
 	}
-	return wanted->marks_threads || wanted->selection->thread;
+	return wanted->marks_threads || selection_is_of_threads(wanted->selection);
 }
 
 bool dump_stacks_wants_text(const struct dump_stacks *wanted)

@@ -107,7 +107,7 @@ bool dump_view_has_lines(const struct dump_view *view, const struct selection *s
 			    view->format == DUMP_FORMAT_SPEEDSCOPE ||
 			    view->format == DUMP_FORMAT_OTLP;
 
-	if ((event_is_view(event) || selection->thread) && !is_for_files)
+	if ((event_is_view(event) || selection_is_of_threads(selection)) && !is_for_files)
 		return false;
 	return (view->lines || format_has_lines(view->format) || is_for_files) &&
 	       selection->kind <= SELECT_KIND_JAVA;
@@ -190,7 +190,7 @@ static int check_lines(struct option_walk *walk, const struct dump_view *view,
 				      "known by method, not by stack");
 	if (selection->kind > SELECT_KIND_JAVA)
 		return options_refuse(walk, "--lines: only Java code has source lines");
-	if (selection->thread)
+	if (selection_is_of_threads(selection))
 		return options_refuse(walk, "--lines does not go with --thread: lines are counted "
 					    "for all threads of a process");
 	if (event_is_view(event))

@@ -79,7 +79,8 @@ struct compare_loader {
 	size_t stack_cap;
 	struct compare_cover cover;   /* of the streams' windows that were taken */
 	struct compare_loaded loaded; /* all but the side */
-	struct thread_reader threads; /* of the window being added; only with selection->thread */
+	struct thread_reader
+		threads; /* of the window being added; only where threads are asked for */
 	struct event_stacks *known;
 	bool is_of_waits;    /* the window being added */
 	uint64_t weight_ns;  /* the same: what a sample is of WALL_SAMPLE_NS; 0: all of a count */
@@ -347,7 +348,7 @@ static uint64_t samples_of_threads(struct compare_loader *loader, uint64_t count
 	struct thread_part part;
 	uint64_t samples = 0;
 
-	if (!selection->thread)
+	if (!selection_is_of_threads(selection))
 		return count;
 	thread_reader_line(&loader->threads, count);
 	while (thread_reader_next(&loader->threads, &part)) {
@@ -361,7 +362,7 @@ static int open_threads(struct compare_loader *loader, const struct window *wind
 {
 	int err;
 
-	if (!loader->what.selection->thread)
+	if (!selection_is_of_threads(loader->what.selection))
 		return 0;
 	err = thread_reader_open(&loader->threads, window->threads, (size_t)window->threads_len);
 	if (err != -EINVAL)
@@ -783,7 +784,7 @@ int compare_load_walk(struct store_source *reader, const struct compare_load *wh
 	struct load_walk walk = { .loader_of = loader_of, .ctx = ctx, .damage = damage };
 	const struct store_visitor visitor = {
 		.ctx = &walk,
-		.wants_threads = what->selection->thread != NULL,
+		.wants_threads = selection_is_of_threads(what->selection),
 		.merge_ns = what->block_ns,
 		.selection = what->selection,
 		.want = walk_want,

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "user/model/thread_counts.h"
 #include "user/util/cleanup.h"
 
 #define CONTAINER_ID_PREFIX_MIN 6
@@ -78,11 +79,12 @@ static bool cgroup_matches(const char *pattern, const struct window *window)
 
 const char *select_by_name(enum select_by by)
 {
-	static const char *const names[SELECT_BY_CNT] = {
+	static const char *const names[] = {
 		[SELECT_BY_CONTAINER] = "container", [SELECT_BY_POD] = "pod",
 		[SELECT_BY_NAMESPACE] = "namespace", [SELECT_BY_SERVICE] = "service",
 		[SELECT_BY_COMM] = "comm",	     [SELECT_BY_CGROUP] = "cgroup",
 		[SELECT_BY_IMAGE] = "image",	     [SELECT_BY_HOST] = "host",
+		[SELECT_BY_THREAD] = "thread",
 	};
 
 	return names[by];
@@ -107,7 +109,7 @@ bool select_by_matches(enum select_by by, const char *pattern, const struct wind
 		return select_name_matches(pattern, window_label(window, WINDOW_LABEL_IMAGE));
 	case SELECT_BY_HOST:
 		return label_matches(pattern, window_label(window, WINDOW_LABEL_HOST));
-	case SELECT_BY_CNT:
+	case SELECT_BY_THREAD:
 		break;
 	}
 	return false;
@@ -115,10 +117,10 @@ bool select_by_matches(enum select_by by, const char *pattern, const struct wind
 
 static const char **first_of(struct selection *selection, enum select_by by)
 {
-	const char **const fields[SELECT_BY_CNT] = {
+	const char **const fields[] = {
 		&selection->container, &selection->pod,	 &selection->namespace,
 		&selection->service,   &selection->comm, &selection->cgroup,
-		&selection->image,     &selection->host,
+		&selection->image,     &selection->host, &selection->thread,
 	};
 
 	return fields[by];
@@ -191,26 +193,52 @@ bool selection_is_of_all(const struct selection *selection)
 		if (selection_get(selection, (enum select_by)by, 0).pattern)
 			return false;
 	}
-	return !selection->pid && !selection->thread;
+	return !selection->pid && !selection_is_of_threads(selection);
 }
 
 bool selection_is_of_parts(const struct selection *selection)
 {
-	return selection->thread || selection->kind != SELECT_KIND_ANY;
+	return selection_is_of_threads(selection) || selection->kind != SELECT_KIND_ANY;
+}
+
+/* As it is kept, or as the program says it, with digits. */
+static bool thread_matches(const char *pattern, const char *name)
+{
+	size_t len = strlen(pattern);
+	char folded[THREAD_NAME_BYTES + 1];
+
+	if (label_matches(pattern, name))
+		return true;
+	if (len > THREAD_NAME_BYTES)
+		return false;
+	(void)thread_name_fold(pattern, len, folded);
+	return label_matches(folded, name);
+}
+
+/* What a label is looked for in: a stream, or the name of one of its threads. */
+struct wanted_in {
+	const struct window *window;
+	const char *thread;
+};
+
+static bool pattern_matches(enum select_by by, const char *pattern, struct wanted_in in)
+{
+	return by == SELECT_BY_THREAD ? thread_matches(pattern, in.thread) :
+					select_by_matches(by, pattern, in.window);
 }
 
 /* Of one label: does one match that takes in, if there are any, and none that leaves out? */
 static bool label_is_wanted(const struct selection *selection, enum select_by by,
-			    const struct window *window)
+			    struct wanted_in in)
 {
 	const char *first = *first_of((struct selection *)(uintptr_t)selection, by);
-	bool is_taken_in = first && select_by_matches(by, first, window);
+	bool is_taken_in = first && pattern_matches(by, first, in);
 
 	for (size_t i = 0; i < selection->more_cnt; i++) {
 		const struct select_more *more = &selection->more[i];
 
 		if (more->by != by || (is_taken_in && !more->leaves_out) ||
-		    !select_by_matches(by, more->pattern, window))
+		    !pattern_matches(by, more->pattern, in))
 			continue;
 		if (more->leaves_out)
 			return false;
@@ -222,10 +250,12 @@ static bool label_is_wanted(const struct selection *selection, enum select_by by
 
 bool selection_matches(const struct selection *selection, const struct window *window)
 {
+	const struct wanted_in in = { .window = window };
+
 	if (selection->pid && selection->pid != window->pid)
 		return false;
 	for (int by = 0; by < SELECT_BY_CNT; by++) {
-		if (!label_is_wanted(selection, (enum select_by)by, window))
+		if (!label_is_wanted(selection, (enum select_by)by, in))
 			return false;
 	}
 	return true;
@@ -233,12 +263,17 @@ bool selection_matches(const struct selection *selection, const struct window *w
 
 bool selection_takes_host(const struct selection *selection, const struct window *window)
 {
-	return label_is_wanted(selection, SELECT_BY_HOST, window);
+	return label_is_wanted(selection, SELECT_BY_HOST, (struct wanted_in){ .window = window });
+}
+
+bool selection_is_of_threads(const struct selection *selection)
+{
+	return selection_get(selection, SELECT_BY_THREAD, 0).pattern;
 }
 
 bool selection_takes_thread(const struct selection *selection, const char *name)
 {
-	return !selection->thread || label_matches(selection->thread, name);
+	return label_is_wanted(selection, SELECT_BY_THREAD, (struct wanted_in){ .thread = name });
 }
 
 bool selection_covers(const struct selection *selection, const struct window *window)

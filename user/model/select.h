@@ -5,8 +5,8 @@
  * A selector matches when the whole label equals it, or matches it as a glob (*, ?, [..]). Of several
  * of one label one has to match, and none of those that leave out may.
  * --container also takes a container id or a prefix of one of at least 6 hex digits. --pod takes
- * a name or a uid. --cgroup takes a path and also matches everything below it. Selectors of several
- * labels must all match.
+ * a name or a uid. --cgroup takes a path and also matches everything below it. --thread also takes a
+ * name with its digits, which are not kept. Selectors of several labels must all match.
  */
 #ifndef JBPF_MODEL_SELECT_H
 #define JBPF_MODEL_SELECT_H
@@ -37,6 +37,8 @@ enum select_by {
 	SELECT_BY_IMAGE,
 	SELECT_BY_HOST,
 	SELECT_BY_CNT,
+	SELECT_BY_THREAD =
+		SELECT_BY_CNT, /* of stacks, not of streams: see selection_takes_thread() */
 };
 
 #define SELECT_MORE_MAX 32
@@ -59,8 +61,8 @@ struct selection {
 	const char *cgroup;
 	const char *image;
 	const char *host;
-	const char *thread; /* of stacks, not of streams: see selection_takes_thread() */
-	uint32_t pid;	    /* 0 = any */
+	const char *thread;
+	uint32_t pid; /* 0 = any */
 	enum select_kind kind;
 	struct select_more more[SELECT_MORE_MAX];
 	uint32_t more_cnt;
@@ -81,7 +83,7 @@ struct select_more selection_get(const struct selection *selection, enum select_
 __must_check int selection_add(struct selection *selection, enum select_by by, const char *value);
 /* Sets the one selector of a label that takes in (NULL = any); those that leave out stay. */
 void selection_set(struct selection *selection, enum select_by by, const char *pattern);
-/* Does this pattern of the label match the stream? */
+/* Does this pattern of the label match the stream? Not of SELECT_BY_THREAD. */
 bool select_by_matches(enum select_by by, const char *pattern, const struct window *window);
 
 /*
@@ -100,6 +102,8 @@ bool selection_matches(const struct selection *selection, const struct window *w
  * label but that.
  */
 bool selection_takes_host(const struct selection *selection, const struct window *window);
+/* Does it ask for threads? */
+bool selection_is_of_threads(const struct selection *selection);
 /* Are samples of the thread of this name wanted? Of a stream that matches, others may be. */
 bool selection_takes_thread(const struct selection *selection, const char *name);
 /* Does the window overlap [since, until)? */

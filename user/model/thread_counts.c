@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "user/util/cleanup.h"
+#include "user/util/parse.h"
 #include "user/util/saturate.h"
 #include "user/util/strtab.h"
 #include "user/util/vec.h"
@@ -24,6 +25,20 @@ struct thread_counts {
 	size_t cnt;
 	size_t cap;
 };
+
+size_t thread_name_fold(const char *name, size_t len, char *out)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (!parse_is_digit(name[i]))
+			out[used++] = name[i];
+		else if (i + 1 == len || !parse_is_digit(name[i + 1]))
+			out[used++] = '#';
+	}
+	out[used] = '\0';
+	return used;
+}
 
 struct thread_counts *thread_counts__new(size_t max_names)
 {

@@ -21,6 +21,12 @@
 #define THREAD_NAME_BYTES   255
 #define THREAD_NAMES_MAX    256 /* of a window; the samples of more are of THREAD_NAME_OTHERS */
 
+/*
+ * Names are kept with each run of digits as one '#', as thread_fold() in bpf/thread.bpf.h does it. `out` has
+ * len + 1 bytes and may be `name`; its length is returned.
+ */
+size_t thread_name_fold(const char *name, size_t len, char *out);
+
 /* ---- gathering ---- */
 
 struct thread_counts;

@@ -241,8 +241,7 @@ static int add_text(struct top_piece *piece, const struct window *window, const 
 int top_piece_init(struct top_piece *piece, const struct window *window, const char *text,
 		   size_t len, const struct selection *selection)
 {
-	bool is_part = selection->kind != SELECT_KIND_ANY || selection->thread ||
-		       event_has_waits(window->event);
+	bool is_part = selection_is_of_parts(selection) || event_has_waits(window->event);
 	int err;
 
 	*piece = (struct top_piece){ .window = *window };

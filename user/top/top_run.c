@@ -296,7 +296,7 @@ static bool wants_sampling(const struct top_options *options)
 /* Of the window that runs no stacks are told: which code a sample was in, and which thread's it is. */
 static bool reads_along(const struct top_options *options)
 {
-	return options->selection.kind == SELECT_KIND_ANY && !options->selection.thread;
+	return !selection_is_of_parts(&options->selection);
 }
 
 /* Prints why it fails. The exit code. */

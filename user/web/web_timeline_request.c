@@ -97,7 +97,7 @@ int web_timeline_request_parse(int argc, char **argv, struct web_timeline_reques
 		return options_refuse(&walk, "since must lie before until");
 	if (options->selection.kind != SELECT_KIND_ANY)
 		return options_refuse(&walk, "kind: a time line has no stacks");
-	if (options->selection.thread)
+	if (selection_is_of_threads(&options->selection))
 		return options_refuse(&walk, "thread: a time line has no stacks");
 	range_ns = options->selection.until_unix_ns - options->selection.since_unix_ns;
 	if (!options->step_ns)

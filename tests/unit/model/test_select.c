@@ -192,6 +192,9 @@ static void threads_are_selected_by_name_or_glob(void **state)
 		{ "http", "http-nio-#-exec", false },
 		{ "GC*", "http-nio-#-exec", false },
 		{ "[unknown thread]", "[unknown thread]", true }, /* equal before glob */
+		{ "http-nio-8080-exec", "http-nio-#-exec", true },
+		{ "http-nio-[0-9]*", "http-nio-#-exec", true },
+		{ "http-nio8-exec", "http-nio-#-exec", false },
 	};
 
 	(void)state;
@@ -202,6 +205,26 @@ static void threads_are_selected_by_name_or_glob(void **state)
 			fail_msg("row %zu", i);
 		assert_true(selection_matches(&selection, &shop));
 	}
+}
+
+static void threads_are_left_out_and_taken_in_by_several(void **state)
+{
+	struct selection selection = { 0 };
+
+	(void)state;
+	assert_false(selection_is_of_threads(&selection));
+	assert_int_equal(selection_add(&selection, SELECT_BY_THREAD, "!GC*"), 0);
+	assert_true(selection_is_of_threads(&selection));
+	assert_true(selection_is_of_parts(&selection));
+	assert_false(selection_is_of_all(&selection));
+	assert_true(selection_takes_thread(&selection, "main"));
+	assert_false(selection_takes_thread(&selection, "GC Thread##"));
+	assert_int_equal(selection_add(&selection, SELECT_BY_THREAD, "main"), 0);
+	assert_int_equal(selection_add(&selection, SELECT_BY_THREAD, "C2 CompilerThread0"), 0);
+	assert_true(selection_takes_thread(&selection, "main"));
+	assert_true(selection_takes_thread(&selection, "C# CompilerThread#"));
+	assert_false(selection_takes_thread(&selection, "VM Thread"));
+	assert_true(selection_matches(&selection, &shop));
 }
 
 static void ranges_are_half_open(void **state)
@@ -336,6 +359,7 @@ int main(void)
 		cmocka_unit_test(a_host_s_record_is_of_its_host),
 		cmocka_unit_test(a_selection_is_of_all_until_something_is_selected),
 		cmocka_unit_test(threads_are_selected_by_name_or_glob),
+		cmocka_unit_test(threads_are_left_out_and_taken_in_by_several),
 		cmocka_unit_test(ranges_are_half_open),
 		cmocka_unit_test(every_leaf_is_of_exactly_one_kind),
 	};

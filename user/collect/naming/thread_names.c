@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "user/util/cleanup.h"
-#include "user/util/parse.h"
+#include "user/model/thread_counts.h"
 #include "user/util/vec.h"
 
 #define COMM_LEN (THREAD_COMM_BYTES - 1)
@@ -24,21 +24,6 @@ void thread_names_release(struct thread_names *names)
 	}
 	free(names->comms);
 	*names = (struct thread_names){ .comms = NULL };
-}
-
-/* Runs of digits become '#', as thread_fold() in bpf/thread.bpf.h does it. `out` may be `name`. */
-static size_t fold(const char *name, size_t len, char *out)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		if (!parse_is_digit(name[i]))
-			out[used++] = name[i];
-		else if (i + 1 == len || !parse_is_digit(name[i + 1]))
-			out[used++] = '#';
-	}
-	out[used] = '\0';
-	return used;
 }
 
 static struct thread_comm *find(const struct thread_names *names, const char *comm)
@@ -128,8 +113,8 @@ static void merge(struct thread_comm *comm, const char *full)
 	if (len < COMM_LEN || next_len < COMM_LEN)
 		return;
 	memcpy(folded, full, COMM_LEN);
-	(void)fold(full + COMM_LEN, len - COMM_LEN, folded + COMM_LEN);
-	(void)fold(comm->next + COMM_LEN, next_len - COMM_LEN, comm->next + COMM_LEN);
+	(void)thread_name_fold(full + COMM_LEN, len - COMM_LEN, folded + COMM_LEN);
+	(void)thread_name_fold(comm->next + COMM_LEN, next_len - COMM_LEN, comm->next + COMM_LEN);
 	comm->is_shared = strcmp(comm->next, folded) != 0;
 }
 
@@ -141,7 +126,7 @@ static int add_full(struct thread_names *names, const char *cut, size_t cut_len,
 	memcpy(key, cut, cut_len);
 	key[cut_len] = '\0';
 	if (!names->keeps_digits)
-		(void)fold(key, cut_len, key);
+		(void)thread_name_fold(key, cut_len, key);
 	comm = find(names, key);
 	if (!comm || !comm->is_due)
 		return 0;
@@ -165,7 +150,7 @@ int thread_names_add_java(struct thread_names *names, const char *name, size_t l
 	memcpy(full, name, len);
 	full[len] = '\0';
 	if (!names->keeps_digits)
-		(void)fold(full, len, full);
+		(void)thread_name_fold(full, len, full);
 	if (len <= COMM_LEN)
 		return add_full(names, name, len, full);
 	memcpy(middle, name, MIDDLE_HEAD);
@@ -199,7 +184,7 @@ void thread_names_add_task(struct thread_names *names, const char *comm, size_t 
 	memcpy(key, comm, len);
 	key[len] = '\0';
 	if (!names->keeps_digits)
-		(void)fold(key, len, key);
+		(void)thread_name_fold(key, len, key);
 	known = find(names, key);
 	if (known)
 		known->task_cnt++;
