@@ -187,6 +187,88 @@ static void compaction_merges_all_events(void **state)
 	test_store_remove(&store);
 }
 
+/* ---- one event, two periods ---- */
+
+/* What there is of one period. */
+struct waits {
+	uint64_t windows;
+	uint64_t samples;
+	uint64_t text_samples;
+	uint64_t rows;
+};
+
+static int sum_waits(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct waits *waits = ctx;
+	int number = window->period == 200 * CLOCK_NS_PER_MS;
+
+	assert_int_equal(window->period, (1 + number) * 100 * CLOCK_NS_PER_MS);
+	waits[number].windows += window->window_cnt ? window->window_cnt : 1;
+	waits[number].samples += window->counts.samples;
+	assert_true(len > 11 && memcmp(text, "java;waits ", 11) == 0);
+	waits[number].text_samples += strtoull(text + 11, NULL, 10);
+	waits[number].rows++;
+	return 0;
+}
+
+static void assert_waits(const struct test_store *store, uint64_t rows)
+{
+	const struct waits expected[2] = { { 2, 10 + 12, 10 + 12, rows }, { 1, 11, 11, 1 } };
+	struct waits waits[2] = { 0 };
+	const struct store_visitor visitor = { .ctx = waits, .window = sum_waits };
+	struct store_reader *reader;
+
+	assert_int_equal(store_reader__open_event(store->dir, EVENT_OFF_CPU, &reader), 0);
+	assert_int_equal(store_reader__visit(reader, 0, UINT64_MAX, &visitor), 0);
+	store_reader__free(reader);
+	assert_memory_equal(waits, expected, sizeof(waits));
+}
+
+/* Passes become fewer while there are many threads, and more again. */
+static void fill_waits(const struct test_store *store)
+{
+	struct store_writer *writer = test_writer(store);
+
+	for (uint32_t i = 0; i < 3; i++) {
+		struct window window = event_window(i, EVENT_OFF_CPU);
+		char text[32];
+
+		window.pid = 7;
+		window.period = (1 + i % 2) * 100 * CLOCK_NS_PER_MS;
+		window.counts.samples = 10 + i;
+		snprintf(text, sizeof(text), "java;waits %u\n", 10 + i);
+		assert_int_equal(store_writer__add(writer, &window, text, strlen(text)), 0);
+		test_commit(writer);
+	}
+	store_writer__free(writer);
+}
+
+static void windows_of_two_periods_stay_apart_in_a_day(void **state)
+{
+	const struct store_compaction soon = { .now_unix_ns = TEST_NS + 2 * HOUR_NS,
+					       .is_clock_sure = true };
+	const struct store_compaction later = { .now_unix_ns = TEST_NS + 30 * 24 * HOUR_NS,
+						.is_clock_sure = true };
+
+	(void)state;
+	for (int has_merged_hour = 0; has_merged_hour < 2; has_merged_hour++) {
+		struct store_compaction_stats stats;
+		struct test_store store;
+
+		test_store_make(&store);
+		fill_waits(&store);
+		if (has_merged_hour) {
+			assert_int_equal(store_compact(store.dir, &soon, &stats), 0);
+			assert_int_equal(stats.hours, 1);
+		}
+		assert_waits(&store, 2);
+		assert_int_equal(store_compact(store.dir, &later, &stats), 0);
+		assert_int_equal(stats.days, 1);
+		assert_waits(&store, 1);
+		test_store_remove(&store);
+	}
+}
+
 /* ---- one budget ---- */
 
 static const char *const cpu_hours[] = { "v1/cpu/2026/11/21/09.zst", "v1/cpu/2026/11/21/10.zst",
@@ -293,6 +375,7 @@ int main(void)
 		cmocka_unit_test(a_window_of_an_unknown_event_is_refused),
 		cmocka_unit_test(a_tree_that_others_may_write_to_is_refused),
 		cmocka_unit_test(compaction_merges_all_events),
+		cmocka_unit_test(windows_of_two_periods_stay_apart_in_a_day),
 		cmocka_unit_test(all_events_share_the_bytes),
 		cmocka_unit_test(age_is_the_same_for_all),
 	};

@@ -43,20 +43,6 @@ struct unit_row {
 	size_t ticks_offset; /* in writer->ticks */
 };
 
-/* What makes a track, as bytes without padding. Label ids count from 1; 0 = not known. */
-struct track_key {
-	struct stream_id stream;
-	uint32_t ns_pid;
-	uint32_t frequency_hz;
-	uint32_t cpu_cnt;
-	uint32_t labels[WINDOW_LABEL_CNT];
-	uint32_t padding[(WINDOW_LABEL_CNT + 1) % 2];
-};
-
-_Static_assert(sizeof(struct track_key) ==
-		       40 + 4 * (3 + WINDOW_LABEL_CNT + (WINDOW_LABEL_CNT + 1) % 2),
-	       "track_key has no padding");
-
 struct merged_writer {
 	int fd;
 	struct merged_options options;
@@ -84,6 +70,7 @@ struct merged_writer {
 	struct line_set *sources;
 	struct strtab *labels;
 	struct strtab *tracks;
+	struct strbuf track; /* scratch: what makes a track */
 	struct strbuf cells;
 	struct strbuf ticks;
 };
@@ -152,6 +139,7 @@ void merged_writer__free(struct merged_writer *writer)
 	free(writer->source_ids);
 	free(writer->rows);
 	free(writer->frames);
+	strbuf_release(&writer->track);
 	strbuf_release(&writer->cells);
 	strbuf_release(&writer->ticks);
 	strbuf_release(&writer->index);
@@ -277,32 +265,38 @@ static bool has_room(const struct merged_writer *writer, const struct window *wi
 		       UNIT_ROWS_MAX_BYTES;
 }
 
-/* Labels that stay where they are, and the number of the window's track. */
+/*
+ * Labels that stay where they are, and the number of the window's track. Two windows have the same one
+ * when rows_is_same_track() says so: every field of a track is in the key.
+ */
 static int number_track(struct merged_writer *writer, struct unit_row *row)
 {
 	struct window *window = &row->window;
-	struct track_key key = {
-		.stream = window_stream_id(window),
-		.ns_pid = window->ns_pid,
-		.frequency_hz = window->frequency_hz,
-		.cpu_cnt = window->cpu_cnt,
-	};
+	struct strbuf *key = &writer->track;
 	int err = 0;
 
-	for (int i = 0; i < WINDOW_LABEL_CNT && !err; i++) {
-		uint32_t id;
+	strbuf_clear(key);
+	strbuf_append(key, window->boot_id, sizeof(window->boot_id));
+	for (size_t i = 0; i < WINDOW_FIELD_CNT; i++) {
+		const struct window_field *field = &window_fields[i];
 
-		if (!window->labels[i])
-			continue;
-		err = strtab__intern(writer->labels, window->labels[i], strlen(window->labels[i]),
-				     &id);
-		if (err)
-			break;
-		window->labels[i] = strtab__get(writer->labels, id, NULL);
-		key.labels[i] = id + 1;
+		if (field->kind == WINDOW_FIELD_TRACK)
+			strbuf_append(key, (const char *)window + field->offset, field->bytes);
+	}
+	for (int i = 0; i < WINDOW_LABEL_CNT && !err; i++) {
+		uint32_t id = STRTAB_NONE;
+
+		if (window->labels[i]) {
+			err = strtab__intern(writer->labels, window->labels[i],
+					     strlen(window->labels[i]), &id);
+			window->labels[i] = err ? NULL : strtab__get(writer->labels, id, NULL);
+		}
+		strbuf_append(key, &id, sizeof(id));
 	}
 	if (!err)
-		err = strtab__intern(writer->tracks, &key, sizeof(key), &row->track);
+		err = strbuf_error(key);
+	if (!err)
+		err = strtab__intern(writer->tracks, key->data, key->len, &row->track);
 	return err ? -ENOMEM : 0;
 }
 

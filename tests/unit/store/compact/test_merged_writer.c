@@ -403,6 +403,56 @@ static void host_records_merge_their_losses(void **state)
 	test_store_remove(&store);
 }
 
+/* Three windows of a process, the field of the middle one is another: how many tracks they are. */
+static size_t tracks_of(const struct window_field *field, uint64_t row_ns)
+{
+	const struct merged_options options = { .row_ns = row_ns };
+	const struct gather_how how = { .merge_ns = UINT64_MAX };
+	struct merged_writer *writer;
+	struct gathered gathered;
+	struct test_store store;
+	size_t cnt;
+	int fd;
+
+	test_store_make(&store);
+	writer = merged_begin(&store, TEST_FILE, &options, NULL, 0, &fd);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct window window = number_to_window(i);
+
+		window.pid = 7;
+		if (i == 1)
+			assert_true(window_number_set(&window, field->offset, field->bytes, 9));
+		assert_int_equal(merged_writer__add(writer, &window, "java;a 1\n", 9), 0);
+	}
+	merged_end(writer, fd);
+	gather(&store, &how, &gathered);
+	cnt = gathered.cnt;
+	gathered_release(&gathered);
+	test_store_remove(&store);
+	return cnt;
+}
+
+static void each_field_of_a_track_makes_another_one(void **state)
+{
+	static const uint64_t rows_ns[] = { 0, 300 * CLOCK_NS_PER_S };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(window_fields); i++) {
+		const struct window_field *field = &window_fields[i];
+		size_t expected = field->kind == WINDOW_FIELD_TRACK ? 2 : 1;
+
+		/* A row that begins elsewhere is in a slot of its own. */
+		if (field->kind == WINDOW_FIELD_TIME)
+			continue;
+		for (size_t k = 0; k < ARRAY_SIZE(rows_ns); k++) {
+			size_t cnt = tracks_of(field, rows_ns[k]);
+
+			if (cnt != expected)
+				fail_msg("%s, case %zu: %zu tracks", field->name, k, cnt);
+		}
+	}
+}
+
 /* ---- the writer ---- */
 
 static void lines_that_are_no_stacks_are_left_out(void **state)
@@ -565,6 +615,7 @@ int main(void)
 		cmocka_unit_test(rows_of_slots_are_the_sums_of_windows),
 		cmocka_unit_test(windows_are_asked_about_once),
 		cmocka_unit_test(host_records_merge_their_losses),
+		cmocka_unit_test(each_field_of_a_track_makes_another_one),
 		cmocka_unit_test(lines_that_are_no_stacks_are_left_out),
 		cmocka_unit_test(writer_refuses_what_the_store_refuses),
 		cmocka_unit_test(full_unit_is_told_and_the_next_one_takes_the_window),
