@@ -127,16 +127,33 @@ static void svg_label(struct svg *svg, const struct tree_frame *frame, double x,
 	svg_puts(svg, bytes < len ? "..</text>" : "</text>");
 }
 
+/* Of a method that several tiers ran, the one that ran most of it. */
+static enum tree_kind svg_kind(const uint64_t *tiers, enum tree_kind kind)
+{
+	if (!tree_kind_is_java(kind))
+		return kind;
+	for (int tier = TREE_KIND_JIT; tier <= TREE_KIND_INLINED; tier++) {
+		if (tiers[tier] > tiers[kind])
+			kind = (enum tree_kind)tier;
+	}
+	return kind;
+}
+
 static void svg_frame(struct svg *svg, const struct tree_node *node, double x)
 {
 	const struct tree_frame *frame = &svg->tree->frames[node->frame];
+	const uint64_t *tiers = svg->tree->tiers[node->tiers];
+	enum tree_kind kind = svg_kind(tiers, frame->kind);
 	size_t y = SVG_HEADER + (svg->row_cnt - 1 - node->depth) * SVG_ROW;
 	double width = svg_width_of(svg, node);
 
-	svg->kinds[frame->kind] = true;
+	svg->kinds[kind] = true;
 	svg_puts(svg, "<g><title>");
 	svg_escape(svg, frame->name, frame->name_len);
-	svg_printf(svg, "\n%s\n", color_kind(frame->kind)->label);
+	svg_printf(svg, "\n%s", color_kind(kind)->label);
+	if (tree_kind_is_java(kind) && tiers[kind] < node->total)
+		info_append_tiers(svg->out, tiers, node->total);
+	svg_puts(svg, "\n");
 	info_append_amount(svg->out, svg->info, node->total);
 	svg_printf(svg, ", %.2f %%", info_percent(node->total, svg->tree->nodes[0].total));
 	if (node->self && node->self != node->total)
@@ -146,7 +163,7 @@ static void svg_frame(struct svg *svg, const struct tree_node *node, double x)
 		   "</title><rect x=\"%.1f\" y=\"%zu\" width=\"%.1f\" height=\"%d\" "
 		   "fill=\"#%.6s\"/>",
 		   x, y, width > 1.5 ? width - 0.5 : width, SVG_ROW - 1,
-		   color_hex(frame->kind, color_shade(frame->name, frame->name_len)));
+		   color_hex(kind, color_shade(frame->name, frame->name_len)));
 	svg_label(svg, frame, x, y, width);
 	svg_puts(svg, "</g>\n");
 }
@@ -261,7 +278,7 @@ int output_svg(struct profile *profile, const struct output_info *info, struct s
 {
 	struct tree tree = { 0 };
 	struct svg svg = { .tree = &tree, .info = info, .out = out };
-	int err = tree_build(profile, &tree);
+	int err = tree_build_methods(profile, &tree);
 
 	if (!err)
 		err = tree_prune(&tree, SVG_NODES_MAX);

@@ -38,6 +38,7 @@ struct tree_builder {
 	struct strtab *edges; /* id + 1 = node */
 	uint64_t *selfs;
 	size_t self_cap;
+	uint64_t (*tiers)[FRAME_KIND_CNT]; /* only of methods */
 	struct tree_step *steps;
 	size_t step_cnt;
 	size_t step_cap;
@@ -56,6 +57,7 @@ static void tree_builder_release(struct tree_builder *builder)
 	strtab__free(builder->names);
 	strtab__free(builder->edges);
 	free(builder->selfs);
+	free(builder->tiers);
 	free(builder->steps);
 	strbuf_release(&builder->key);
 }
@@ -82,6 +84,13 @@ static enum tree_kind tree_kind_of(const struct stack_frame *frame, bool is_firs
 	return is_first ? TREE_KIND_PROCESS : tree_kind_of_native(frame->name, frame->name_len);
 }
 
+static struct tree_frame tree_frame_of(const struct stack_frame *frame, bool is_first)
+{
+	return (struct tree_frame){ .name = frame->name,
+				    .name_len = frame->name_len,
+				    .kind = tree_kind_of(frame, is_first) };
+}
+
 static int tree_intern_frame(struct tree_builder *builder, const char *name, size_t len,
 			     enum tree_kind kind, uint32_t *frame_out)
 {
@@ -106,16 +115,15 @@ static int tree_push_step(struct tree_builder *builder, struct tree_step step)
 }
 
 /* The child of `parent` for a frame, made when new. */
-static int tree_child(struct tree_builder *builder, uint32_t parent,
-		      const struct stack_frame *frame, uint32_t *node_out)
+static int tree_child(struct tree_builder *builder, uint32_t parent, const struct tree_frame *frame,
+		      uint32_t *node_out)
 {
 	struct tree_edge edge = { .parent = parent };
 	size_t old_cap;
 	uint32_t id;
 	int err;
 
-	err = tree_intern_frame(builder, frame->name, frame->name_len,
-				tree_kind_of(frame, parent == 0), &edge.frame);
+	err = tree_intern_frame(builder, frame->name, frame->name_len, frame->kind, &edge.frame);
 	if (!err)
 		err = strtab__intern(builder->edges, &edge, sizeof(edge), &id);
 	if (err)
@@ -140,6 +148,7 @@ static int tree_add(struct tree_builder *builder, const struct profile_stack *st
 
 	while (stack_text_next(&text, &len, &frame)) {
 		size_t end = (size_t)(frame.text - stack->text) + frame.text_len;
+		struct tree_frame child = tree_frame_of(&frame, node == 0);
 		int err;
 
 		if (depth < old_cnt && end <= common && builder->steps[depth].end == end) {
@@ -148,7 +157,7 @@ static int tree_add(struct tree_builder *builder, const struct profile_stack *st
 		}
 		old_cnt = 0;
 		builder->step_cnt = depth++;
-		err = tree_child(builder, node, &frame, &node);
+		err = tree_child(builder, node, &child, &node);
 		if (!err)
 			err = tree_push_step(builder,
 					     (struct tree_step){ .node = node, .end = end });
@@ -332,6 +341,7 @@ static int tree_lay_out(const struct tree_builder *builder, const struct tree_sl
 			.frame = tree_edge_of(builder, slot->node).frame,
 			.parent = parent,
 			.depth = out->nodes[parent].depth + 1,
+			.tiers = slot->node,
 			.self = builder->selfs[slot->node],
 		};
 		if (first[slot->node] != TREE_NONE)
@@ -364,24 +374,82 @@ static int tree_finish(struct tree_builder *builder, struct tree *out)
 		return err;
 	}
 	tree.names = take_ptr(builder->names);
+	tree.tiers = take_ptr(builder->tiers);
 	*out = tree;
 	return 0;
 }
 
-int tree_build(struct profile *profile, struct tree *out)
+/* Released by the caller, also when it fails. */
+static int tree_begin(struct tree_builder *builder)
 {
-	struct tree_builder builder = {
+	uint32_t root_frame;
+
+	*builder = (struct tree_builder){
 		.names = strtab__new(),
 		.edges = strtab__new(),
-		.selfs = calloc(256, sizeof(*builder.selfs)),
+		.selfs = calloc(256, sizeof(*builder->selfs)),
 		.self_cap = 256,
 	};
-	uint32_t root_frame;
-	int err = -ENOMEM;
+	if (!builder->names || !builder->edges || !builder->selfs)
+		return -ENOMEM;
+	return tree_intern_frame(builder, TREE_ROOT_NAME, strlen(TREE_ROOT_NAME), TREE_KIND_CNT,
+				 &root_frame);
+}
 
-	if (builder.names && builder.edges && builder.selfs)
-		err = tree_intern_frame(&builder, TREE_ROOT_NAME, strlen(TREE_ROOT_NAME),
-					TREE_KIND_CNT, &root_frame);
+/* In preorder, so that the node of a parent is known: places[] has it. */
+static int tree_add_methods(struct tree_builder *builder, const struct tree *tree, uint32_t *places)
+{
+	places[0] = 0;
+	builder->selfs[0] = tree->nodes[0].self;
+	for (size_t i = 1; i < tree->node_cnt; i++) {
+		const struct tree_node *node = &tree->nodes[i];
+		struct tree_frame frame = tree->frames[node->frame];
+		enum tree_kind tier = frame.kind;
+		uint64_t *part;
+		int err;
+
+		if (tree_kind_is_java(tier))
+			frame.kind = TREE_KIND_JIT;
+		err = tree_child(builder, places[node->parent], &frame, &places[i]);
+		if (err)
+			return err;
+		builder->selfs[places[i]] = add_saturated(builder->selfs[places[i]], node->self);
+		if (!tree_kind_is_java(tier))
+			continue;
+		part = &builder->tiers[places[i]][tier];
+		*part = add_saturated(*part, node->total);
+	}
+	return 0;
+}
+
+int tree_build_methods(struct profile *profile, struct tree *out)
+{
+	__cleanup_free uint32_t *places = NULL;
+	struct tree_builder builder = { .names = NULL };
+	struct tree tree;
+	int err = tree_build(profile, &tree);
+
+	if (err)
+		return err;
+	err = tree_begin(&builder);
+	if (!err) {
+		/* There are not more of them. */
+		places = calloc(tree.node_cnt, sizeof(*places));
+		builder.tiers = calloc(tree.node_cnt, sizeof(*builder.tiers));
+		err = places && builder.tiers ? tree_add_methods(&builder, &tree, places) : -ENOMEM;
+	}
+	if (!err)
+		err = tree_finish(&builder, out);
+	tree_builder_release(&builder);
+	tree_release(&tree);
+	return err;
+}
+
+int tree_build(struct profile *profile, struct tree *out)
+{
+	struct tree_builder builder;
+	int err = tree_begin(&builder);
+
 	if (!err)
 		err = tree_add_all(&builder, profile);
 	if (!err)
@@ -394,6 +462,7 @@ void tree_release(struct tree *tree)
 {
 	free(tree->nodes);
 	free(tree->frames);
+	free(tree->tiers);
 	strtab__free(tree->names);
 	*tree = (struct tree){ 0 };
 }

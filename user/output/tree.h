@@ -42,6 +42,7 @@ struct tree_node {
 	uint32_t parent;     /* index in nodes; 0 for the root, too */
 	uint32_t depth;	     /* 0 = the root, which stands for all stacks */
 	uint32_t hidden_cnt; /* nodes that a TREE_KIND_HIDDEN node stands for */
+	uint32_t tiers;	     /* index in tiers, if there are any */
 	uint64_t self;
 	uint64_t total; /* self + the children's totals; saturates */
 };
@@ -53,10 +54,17 @@ struct tree {
 	struct tree_frame *frames; /* frames[0] is the root's, "all" */
 	size_t frame_cnt;
 	struct strtab *names; /* owns the frames' bytes */
+	/* Of a tree of methods: by enum frame_kind, how much of a node's total which tier ran. Else NULL. */
+	uint64_t (*tiers)[FRAME_KIND_CNT];
 };
 
 /* Sorts the profile. 0, -ENOMEM, or -E2BIG past 4 G nodes; `out` is untouched then. */
 __must_check int tree_build(struct profile *profile, struct tree *out);
+/*
+ * The same with a node for each method below its caller, whichever tiers ran it: its kind is that of compiled
+ * code, and its tiers are told beside it.
+ */
+__must_check int tree_build_methods(struct profile *profile, struct tree *out);
 
 /*
  * Keeps the `node_max` (at least 1) heaviest nodes. What a node loses becomes one child of kind

@@ -121,6 +121,23 @@ static void svg_names_what_it_shows(void **state)
 	assert_int_equal(count_of(&out, "</g>"), 4);
 }
 
+static void svg_draws_a_method_once_and_tells_its_tiers(void **state)
+{
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	(void)state;
+	draw(output_svg,
+	     profile_of("java;a.B.c_[0];x_[k] 10\njava;a.B.c_[1];x_[k] 60\njava;a.B.c_[j];d_[i] 7\n"
+			"java;a.B.c_[j];x_[k] 20\njava;a.B.c 3\n"),
+	     &out);
+	assert_non_null(strstr(out.data, "<title>a.B.c\nJava compiled (C1)  [c1 62 %, jit 28 %, "
+					 "interpreted 10 %]\n97 samples, 97.00 %</title>"));
+	assert_non_null(strstr(out.data, "<title>x\nkernel\n90 samples, 90.00 %</title>"));
+	assert_non_null(strstr(out.data, "<title>a.B.c\nnative\n3 samples, 3.00 %</title>"));
+	/* The root, the process, two of that name, the inlined one, and the kernel's. */
+	assert_int_equal(count_of(&out, "<g><title>"), 6);
+}
+
 static void svg_of_nothing_is_a_picture(void **state)
 {
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
@@ -259,6 +276,7 @@ int main(void)
 		cmocka_unit_test(text_is_readable_on_every_colour),
 		cmocka_unit_test(a_name_keeps_its_shade_and_a_class_its_hue),
 		cmocka_unit_test(svg_names_what_it_shows),
+		cmocka_unit_test(svg_draws_a_method_once_and_tells_its_tiers),
 		cmocka_unit_test(svg_of_nothing_is_a_picture),
 		cmocka_unit_test(svg_leaves_out_what_nobody_sees),
 		cmocka_unit_test(svg_draws_deep_stacks),
