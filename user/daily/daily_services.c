@@ -68,22 +68,24 @@ static void put_label(struct strbuf *out, const char *label, const char *text)
 	strbuf_put_encoded(out, text, PLAIN_PUNCTUATION);
 }
 
-/* Selectors that change what a service's profile is; the others only choose among services. */
+/*
+ * Selectors that change what a service's profile is, as ",+image=..."; ",-image=..." leaves out. Those
+ * of service and namespace only choose among services: all windows of one have the same of both.
+ */
 static void put_selectors(struct strbuf *out, const struct selection *base)
 {
-	const struct {
-		const char *name;
-		const char *pattern;
-	} selectors[] = {
-		{ "+container", base->container },
-		{ "+pod", base->pod },
-		{ "+comm", base->comm },
-		{ "+cgroup", base->cgroup },
-	};
+	for (int by = 0; by < SELECT_BY_CNT; by++) {
+		struct select_more more;
 
-	for (size_t i = 0; i < ARRAY_SIZE(selectors); i++)
-		if (selectors[i].pattern)
-			put_label(out, selectors[i].name, selectors[i].pattern);
+		if (by == SELECT_BY_SERVICE || by == SELECT_BY_NAMESPACE)
+			continue;
+		for (size_t i = 0; (more = selection_get(base, (enum select_by)by, i)).pattern;
+		     i++) {
+			strbuf_printf(out, ",%c%s=", more.leaves_out ? '-' : '+',
+				      select_by_name((enum select_by)by));
+			strbuf_put_encoded(out, more.pattern, PLAIN_PUNCTUATION);
+		}
+	}
 	if (base->pid)
 		strbuf_printf(out, ",+pid=%" PRIu32, base->pid);
 	if (base->kind)

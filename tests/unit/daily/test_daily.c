@@ -262,26 +262,87 @@ static void the_same_service_has_the_same_file_every_day(void **state)
 	assert_string_equal(files[0], files[1]);
 }
 
+/* A selector as the command line has it. */
+struct selector {
+	enum select_by by;
+	const char *value;
+};
+
+#define SELECTORS_MAX 4
+
+static const struct daily_service *only_service(struct daily_services *services,
+						const struct selection *base)
+{
+	const struct labels labels = { "shop", "prod", "c", "java" };
+	struct window window = make_window(&labels, NOON_NS, 3);
+
+	window.labels[WINDOW_LABEL_POD] = "p";
+	window.labels[WINDOW_LABEL_CGROUP] = "/g";
+	window.labels[WINDOW_LABEL_IMAGE] = "i:1";
+	window.labels[WINDOW_LABEL_HOST] = "h";
+	assert_int_equal(daily_services_add(services, base, NOON_NS, &window), 0);
+	assert_int_equal(daily_services_finish(services), 0);
+	assert_int_equal(services->cnt, 1);
+	return &services->items[0];
+}
+
+/* A service and a namespace are taken whole or not at all: there the series is the same. */
 static void selectors_that_change_the_profile_change_the_series(void **state)
 {
-	const struct selection plain = { .service = "sh*" };
-	const struct selection java = { .kind = SELECT_KIND_JAVA };
-	const struct labels labels = { "shop", NULL, "c", "java" };
-	struct window window = make_window(&labels, NOON_NS, 3);
-	struct daily_services services = { 0 };
-	struct daily_services others = { 0 };
+	static const struct {
+		struct selector selectors[SELECTORS_MAX];
+		uint32_t pid;
+		enum select_kind kind;
+		const char *key_end;
+	} rows[] = {
+		{ .key_end = "" },
+		{ { { SELECT_BY_SERVICE, "x" },
+		    { SELECT_BY_SERVICE, "sh*" },
+		    { SELECT_BY_SERVICE, "!y" } },
+		  .key_end = "" },
+		{ { { SELECT_BY_NAMESPACE, "x" },
+		    { SELECT_BY_NAMESPACE, "p*" },
+		    { SELECT_BY_NAMESPACE, "!y" } },
+		  .key_end = "" },
+		/* Series of an earlier jbpf go on. */
+		{ { { SELECT_BY_CONTAINER, "c*" } }, .key_end = ",+container=c%2a" },
+		{ { { SELECT_BY_CGROUP, "/g" },
+		    { SELECT_BY_COMM, "java" },
+		    { SELECT_BY_POD, "p" },
+		    { SELECT_BY_CONTAINER, "c" } },
+		  .pid = 17,
+		  .kind = SELECT_KIND_JAVA,
+		  .key_end = ",+container=c,+pod=p,+comm=java,+cgroup=%2fg,+pid=17,+kind=1" },
+		{ { { SELECT_BY_IMAGE, "i:1" } }, .key_end = ",+image=i%3a1" },
+		{ { { SELECT_BY_HOST, "h" } }, .key_end = ",+host=h" },
+		{ { { SELECT_BY_CONTAINER, "x" }, { SELECT_BY_CONTAINER, "c" } },
+		  .key_end = ",+container=x,+container=c" },
+		{ { { SELECT_BY_CONTAINER, "!x" } }, .key_end = ",-container=x" },
+		{ { { SELECT_BY_POD, "!x" }, { SELECT_BY_POD, "p" }, { SELECT_BY_POD, "!y" } },
+		  .key_end = ",+pod=p,-pod=x,-pod=y" },
+		{ { { SELECT_BY_HOST, "!x" }, { SELECT_BY_IMAGE, "!x" } },
+		  .key_end = ",-image=x,-host=x" },
+		{ { { SELECT_BY_COMM, "!x,-cgroup=y" } }, .key_end = ",-comm=x%2c-cgroup%3dy" },
+	};
 
 	(void)state;
-	assert_int_equal(daily_services_add(&services, &plain, NOON_NS, &window), 0);
-	assert_int_equal(daily_services_finish(&services), 0);
-	assert_string_equal(services.items[0].key, "service=shop");
-	assert_int_equal(daily_services_add(&others, &java, NOON_NS, &window), 0);
-	assert_int_equal(daily_services_finish(&others), 0);
-	assert_string_not_equal(others.items[0].key, "service=shop");
-	assert_string_not_equal(others.items[0].file, "shop");
-	assert_int_equal(others.items[0].selection.kind, SELECT_KIND_JAVA);
-	daily_services_release(&services);
-	daily_services_release(&others);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct selection base = { .pid = rows[i].pid, .kind = rows[i].kind };
+		struct daily_services services = { 0 };
+		const struct daily_service *at;
+		char key[128];
+
+		for (size_t k = 0; k < SELECTORS_MAX && rows[i].selectors[k].value; k++)
+			assert_int_equal(selection_add(&base, rows[i].selectors[k].by,
+						       rows[i].selectors[k].value),
+					 0);
+		at = only_service(&services, &base);
+		(void)snprintf(key, sizeof(key), "service=shop,namespace=prod%s", rows[i].key_end);
+		assert_string_equal(at->key, key);
+		assert_int_equal(strcmp(at->file, "shop@prod") == 0, !*rows[i].key_end);
+		assert_int_equal(at->selection.kind, rows[i].kind);
+		daily_services_release(&services);
+	}
 }
 
 static void the_busiest_services_are_kept(void **state)
