@@ -74,6 +74,33 @@ static int name_rows(struct series *series, const struct diff_catalog *catalog,
 	return 0;
 }
 
+/*
+ * That of most blocks: the passes over waiting threads become fewer when there are many. Rows go by
+ * all blocks, whose samples have weights for it (diff_plan.h). 0 when the rate of one is not known.
+ */
+static uint32_t usual_frequency(const struct diff_side *side)
+{
+	size_t cnt = diff_side__block_count(side);
+	uint32_t usual_hz = 0;
+	size_t most = 0;
+
+	/* A day has a hundred blocks. */
+	for (size_t i = 0; i < cnt; i++) {
+		uint32_t frequency_hz = diff_side__block(side, i)->frequency_hz;
+		size_t same = 0;
+
+		if (!frequency_hz)
+			return 0;
+		for (size_t at = 0; at < cnt; at++)
+			same += diff_side__block(side, at)->frequency_hz == frequency_hz;
+		if (same > most) {
+			most = same;
+			usual_hz = frequency_hz;
+		}
+	}
+	return usual_hz;
+}
+
 static void add_blocks(const struct diff_side *side, struct series_day *out)
 {
 	double recorded_s = 0;
@@ -90,12 +117,9 @@ static void add_blocks(const struct diff_side *side, struct series_day *out)
 		out->frames += block->frames;
 		out->unknown_frames += block->unknown_frames;
 		out->truncated_samples += block->truncated_samples;
-		if (i == 0)
-			out->frequency_hz = block->frequency_hz;
-		else if (out->frequency_hz != block->frequency_hz)
-			out->frequency_hz = 0;
 		out->blocks++;
 	}
+	out->frequency_hz = usual_frequency(side);
 	out->recorded_s = (uint64_t)(recorded_s + 0.5);
 	out->cpu_ms = (uint64_t)(cpu_s * 1000 + 0.5);
 }

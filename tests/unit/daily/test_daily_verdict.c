@@ -145,6 +145,69 @@ static void a_day_without_samples_is_a_day_without_rows(void **state)
 	series__free(series);
 }
 
+/* Blocks of two methods: of the one that has all samples of a block, which goes by the block's rate. */
+static struct diff_side *side_of_rates(struct diff_catalog *catalog, const uint32_t *rates,
+				       size_t cnt)
+{
+	struct diff_side *side = diff_side__new(1);
+
+	for (size_t i = 0; i < cnt; i++) {
+		const char *stack = rates[i] == 10 ? "java;a.B.often_[j]" : "java;a.B.seldom_[j]";
+		const struct diff_block block = { .start_unix_ns = i * 900000000000ull,
+						  .length_ns = 900000000000ull,
+						  .time_of_day_s = (uint32_t)i * 900,
+						  .frequency_hz = rates[i],
+						  .samples = 200 };
+
+		assert_int_equal(diff_catalog__add(catalog, side, stack, strlen(stack), 200), 0);
+		assert_int_equal(diff_side__close_block(side, &block), 0);
+	}
+	return side;
+}
+
+/* Passes over waiting threads become fewer when there are more of them, and more again. */
+static void a_day_of_several_rates_is_kept_and_weighs_them(void **state)
+{
+	static const struct {
+		uint32_t rates[9];
+		uint32_t frequency_hz; /* 0 = the day is no good */
+		double often;	       /* its share of the time */
+	} rows[] = {
+		{ { 10, 10, 10, 10, 10, 10, 10, 10, 10 }, 10, 1 },
+		{ { 5, 5, 5, 10, 10, 10, 10, 10, 10 }, 10, 0.5 },
+		{ { 10, 10, 5, 5, 5, 5, 5, 10, 5 }, 5, 0.2 },
+		{ { 10, 10, 10, 10, 10, 10, 10, 10, 0 }, 0, 8. / 9 },
+		{ { 0, 10, 10, 10, 10, 10, 10, 10, 10 }, 0, 8. / 9 },
+	};
+	const struct daily_date date = { .number = 5, .until_unix_ns = 86400000000000ull };
+	const struct diff_options options = diff_options_default();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct diff_catalog *catalog = diff_catalog__new();
+		struct diff_side *side =
+			side_of_rates(catalog, rows[i].rates, ARRAY_SIZE(rows[i].rates));
+		struct series *series = series__new();
+		const struct daily_measure day = { .date = &date,
+						   .side = side,
+						   .catalog = catalog };
+		__cleanup_free const struct series_day **days = NULL;
+		const struct series_row *row;
+		size_t cnt = 0;
+
+		assert_int_equal(daily_series_put(series, &day), 0);
+		assert_int_equal(series__find(series, 5)->frequency_hz, rows[i].frequency_hz);
+		row = find_row(series, 5, DIFF_KIND_METHOD_SELF, "a.B.often");
+		assert_non_null(row);
+		assert_true(fabs(exp(row->value) - rows[i].often) < 1e-6);
+		assert_int_equal(daily_series_good(series, 5, 5, 1, &options, &days, &cnt), 0);
+		assert_int_equal(cnt, rows[i].frequency_hz ? 1 : 0);
+		series__free(series);
+		diff_side__free(side);
+		diff_catalog__free(catalog);
+	}
+}
+
 static void alarms_wait_for_history_and_then_name_the_method(void **state)
 {
 	const struct sim_effect early = { LARGE + 1, 1.3, 0, SIM_BLOCKS };
@@ -523,6 +586,7 @@ int main(void)
 		cmocka_unit_test(a_day_becomes_rows_of_what_matters),
 		cmocka_unit_test(names_without_room_have_no_rows),
 		cmocka_unit_test(a_day_without_samples_is_a_day_without_rows),
+		cmocka_unit_test(a_day_of_several_rates_is_kept_and_weighs_them),
 		cmocka_unit_test(alarms_wait_for_history_and_then_name_the_method),
 		cmocka_unit_test(history_is_found_by_names),
 		cmocka_unit_test(changes_are_dated_and_the_mix_is_none),

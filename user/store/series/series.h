@@ -49,7 +49,7 @@ struct series_day {
 	uint64_t unknown_frames;
 	uint64_t truncated_samples;
 	uint32_t blocks;
-	uint32_t frequency_hz;	 /* 0 = not known or several */
+	uint32_t frequency_hz;	 /* of most blocks; 0 = not known of one */
 	bool is_judged;		 /* a comparison ended with this day: its changes were told then */
 	uint32_t left_out;	 /* rows that found no room here */
 	const char *jvm_version; /* "" = not known; at most SERIES_LABEL_MAX bytes, as is image */
