@@ -119,6 +119,7 @@ static int load(struct service_work *work, uint64_t since_unix_ns, uint64_t unti
 {
 	const struct compare_load what = {
 		.selection = &work->service->selection,
+		.event = work->job->event,
 		.since_unix_ns = since_unix_ns,
 		.until_unix_ns = until_unix_ns,
 		.block_ns = diff_side_block_length_ns(until_unix_ns - since_unix_ns),

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One service's days from a store, which has windows of a JVM that was just started, into its series. */
+#include "tests/unit/store_testing.h"
+#include "user/cli/option_groups.h"
+#include "user/daily/daily_service.h"
+#include "user/store/series/series_file.h"
+#include "user/util/cleanup.h"
+
+#define OLD_SAMPLES   300
+#define YOUNG_SAMPLES 200 /* enough for its stacks to be believed */
+#define BOOT_NS	      (100000 * CLOCK_NS_PER_S)
+
+/* All of its code is compiled, as far as a stack can tell. */
+static const char stack[] = "java;a.B.run_[j];a.B.c_[j]";
+
+static void add_jvm(struct store_writer *writer, enum event event, uint32_t pid, uint64_t age_s,
+		    uint64_t samples)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	const struct window window = {
+		.start_unix_ns = TEST_NS,
+		.duration_ns = WINDOW_NS,
+		.start_boot_ns = BOOT_NS,
+		.process_start_ns = BOOT_NS - age_s * CLOCK_NS_PER_S,
+		.pid = pid,
+		.is_jvm = 1,
+		.event = event,
+		.period_unit = event_unit(event),
+		.period = event == EVENT_CPU ? CLOCK_NS_PER_S / 99 : event_default_period(event),
+		.frequency_hz = event == EVENT_CPU ? 99 : 0,
+		.counts = { .samples = samples },
+		.labels = { [WINDOW_LABEL_COMM] = "java", [WINDOW_LABEL_SERVICE] = "shop" },
+	};
+
+	strbuf_printf(&text, "%s %u\n", stack, (unsigned int)samples);
+	assert_int_equal(store_writer__add(writer, &window, text.data, text.len), 0);
+}
+
+static void fill(const struct test_store *store, enum event event)
+{
+	struct store_writer *writer = test_writer(store);
+
+	add_jvm(writer, event, 11, 5000, OLD_SAMPLES);
+	add_jvm(writer, event, 12, 1, YOUNG_SAMPLES);
+	test_commit(writer);
+	store_writer__free(writer);
+}
+
+/* The samples of the day in the series that the job writes. */
+static uint64_t samples_in_series(const struct test_store *store, enum event event)
+{
+	const struct diff_options statistics = diff_options_default();
+	const struct option_stores stores = { .cnt = 1 };
+	const struct daily_service service = {
+		.key = "service=shop",
+		.title = "service shop",
+		.name = "shop",
+		.file = "shop",
+		.selection = { .service = "shop" },
+	};
+	struct cmd_store_damage damage = { 0 };
+	struct daily_dir dir;
+	struct daily_job job = {
+		.stores = &stores,
+		.damage = &damage,
+		.dir = &dir,
+		.statistics = &statistics,
+		.now_unix_ns = TEST_NS + 24 * HOUR_NS,
+		.store_first_unix_ns = TEST_NS,
+		.days = 1,
+		.event = event,
+	};
+	struct series_file_state state = { 0 };
+	struct series *series = NULL;
+	struct daily_outcome outcome;
+	const struct series_day *day;
+	uint64_t samples;
+	char path[256];
+
+	assert_int_equal(daily_dir_open(test_path(store, "pages", path), DAILY_DIR_SERIES, &dir),
+			 0);
+	assert_int_equal(daily_date_before(job.now_unix_ns, 1, &job.after_last), 0);
+	assert_int_equal(daily_date_before(job.now_unix_ns, 2, &job.before_last), 0);
+	job.after_first = job.after_last;
+	job.before_first = job.before_last;
+	assert_int_equal(store_source__open(store->dir, event, &job.reader), 0);
+	assert_int_equal(daily_service_run(&job, &service, &outcome), 0);
+	assert_int_equal(outcome.state, DAILY_STATE_NOT_COMPARED);
+	assert_int_equal(
+		series_file_read(dir.series_fd, "shop.series", service.key, &series, &state), 0);
+	day = series__find(series, job.after_last.number);
+	assert_non_null(day);
+	samples = day->samples;
+	series__free(series);
+	store_source__free(job.reader);
+	daily_outcome_release(&outcome);
+	daily_dir_close(&dir);
+	return samples;
+}
+
+/* As without --days: of CPU time the stacks say whether it warms up, of other events its age alone. */
+static void whether_a_jvm_warms_up_is_judged_by_the_event(void **state)
+{
+	static const struct {
+		enum event event;
+		uint64_t samples;
+	} rows[] = {
+		{ EVENT_CPU, OLD_SAMPLES + YOUNG_SAMPLES },
+		{ EVENT_PAGE_FAULTS, OLD_SAMPLES },
+		{ EVENT_OFF_CPU, OLD_SAMPLES },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct test_store store;
+
+		test_store_make(&store);
+		fill(&store, rows[i].event);
+		assert_int_equal(samples_in_series(&store, rows[i].event), rows[i].samples);
+		test_store_remove(&store);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whether_a_jvm_warms_up_is_judged_by_the_event),
+	};
+
+	assert_int_equal(setenv("TZ", "UTC", 1), 0);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
