@@ -17,8 +17,9 @@
 
 static void answer(struct container_resolver *resolver, uint32_t pid, uint64_t cgroup_id)
 {
+	const struct container_sight sight = { .pid = pid, .cgroup_id = cgroup_id };
 	struct container_info info = { 0 };
-	int err = container_resolver__lookup(resolver, pid, cgroup_id, &info);
+	int err = container_resolver__lookup(resolver, &sight, &info);
 
 	printf("err=%d id=%s name=%s image=%s runtime=%s pod=%s service=%s cgroup=%s\n", err,
 	       info.id, info.name, info.image, info.runtime, info.pod, info.service,

@@ -22,6 +22,7 @@
 #include "user/collect/container/container_pods.h"
 #include "user/collect/container/container_service.h"
 #include "user/host/cgroup_lines.h"
+#include "user/host/proc_stat.h"
 #include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -157,18 +158,38 @@ void container_resolver__free(struct container_resolver *resolver)
 /* ---- which cgroup ---- */
 
 /*
+ * Was what was read of /proc/PID so far of this process? Asked behind the reading: who has the number
+ * now, had it then.
+ */
+static bool was_read_of(const struct container_resolver *resolver,
+			const struct container_sight *sight)
+{
+	return !sight->start_ns ||
+	       proc_stat_check_start(resolver->proc_fd, sight->pid, sight->start_ns) == 0;
+}
+
+static int read_proc_cgroup(const struct container_resolver *resolver,
+			    const struct container_sight *sight, struct strbuf *text)
+{
+	int err = fs_read_filef(resolver->proc_fd, CGROUP_TEXT_MAX_BYTES, text, "%u/cgroup",
+				sight->pid);
+
+	return err || was_read_of(resolver, sight) ? err : -ESRCH;
+}
+
+/*
  * The sample's cgroup id is the truth: the process may be gone, or its pid be another's by now.
  * /proc is asked for what the id cannot tell: the v1 hierarchies of the same process.
  */
-static int find_cgroup(struct container_resolver *resolver, uint32_t pid, uint64_t cgroup_id,
+static int find_cgroup(struct container_resolver *resolver, const struct container_sight *sight,
 		       char *path, size_t path_len, struct container_identity *identity)
 {
+	uint64_t cgroup_id = sight->cgroup_id;
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	struct container_trust trust;
 	char by_id[PATH_MAX];
 	struct cgroup_line v2;
-	int proc_err =
-		fs_read_filef(resolver->proc_fd, CGROUP_TEXT_MAX_BYTES, &text, "%u/cgroup", pid);
+	int proc_err = read_proc_cgroup(resolver, sight, &text);
 	int id_err = cgroup_id > 1 && resolver->hierarchies.v2_fd >= 0 ?
 			     container_cgroup_by_id(resolver->hierarchies.v2_fd, cgroup_id, by_id,
 						    sizeof(by_id)) :
@@ -265,16 +286,18 @@ static void rootless_user(struct container_resolver *resolver, uid_t uid,
  * A pod's host name is its name, unless it uses the host's network: then it is the node's. The
  * file is the container's to write, so only what can be a pod's name is taken.
  */
-static int hostname_as_pod(struct container_resolver *resolver, uint32_t pid, char **out)
+static int hostname_as_pod(struct container_resolver *resolver, const struct container_sight *sight,
+			   char **out)
 {
 	const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER,
 						    .max_bytes = HOSTNAME_MAX_BYTES };
 	__cleanup_strbuf struct strbuf name = STRBUF_INIT, host = STRBUF_INIT;
-	__cleanup_fd int root_fd = container_root_open(resolver->proc_fd, pid);
+	__cleanup_fd int root_fd = container_root_open(resolver->proc_fd, sight->pid);
 	struct opener_head head;
 	size_t len;
 
-	if (root_fd < 0)
+	/* Another pod's name would be kept for all processes of this one. */
+	if (root_fd < 0 || !was_read_of(resolver, sight))
 		return 0;
 
 	__cleanup_fd int fd = opener__file(parser__opener(resolver->parser), root_fd,
@@ -471,8 +494,8 @@ static int fill(const struct answer *answer, struct container_info *out)
  * The name of a pod that its runtime keeps in no file: from the kubelet's directories of logs, which
  * are root's, else from the container's own host name file, which is the container's to write.
  */
-static int find_pod(struct container_resolver *resolver, uint32_t pid, const char *pod_uid,
-		    struct account *account, struct cached *entry)
+static int find_pod(struct container_resolver *resolver, const struct container_sight *sight,
+		    const char *pod_uid, struct account *account, struct cached *entry)
 {
 	int err;
 
@@ -487,7 +510,7 @@ static int find_pod(struct container_resolver *resolver, uint32_t pid, const cha
 	if (err == 0 || err == -ENOMEM)
 		return err;
 	parser__charge(resolver->parser, account);
-	err = hostname_as_pod(resolver, pid, &entry->names.pod);
+	err = hostname_as_pod(resolver, sight, &entry->names.pod);
 	if (!err && entry->names.pod)
 		entry->pod_source = "hostname";
 	return err;
@@ -507,7 +530,8 @@ static int account_of(const struct container_resolver *resolver, const struct an
 }
 
 /* Names of the path's container, borrowed from the cache. */
-static int look_up_names(struct container_resolver *resolver, uint32_t pid, struct answer *answer)
+static int look_up_names(struct container_resolver *resolver, const struct container_sight *sight,
+			 struct answer *answer)
 {
 	const struct container_identity *identity = answer->identity;
 	struct cached *entry = find_or_add(resolver, identity);
@@ -520,7 +544,7 @@ static int look_up_names(struct container_resolver *resolver, uint32_t pid, stru
 	if (!err)
 		err = refresh(resolver, entry, account);
 	if (!err && identity->path.pod_uid[0])
-		err = find_pod(resolver, pid,
+		err = find_pod(resolver, sight,
 			       identity->namer == CONTAINER_NAMER_USER ? "" :
 									 identity->path.pod_uid,
 			       account, entry);
@@ -530,8 +554,8 @@ static int look_up_names(struct container_resolver *resolver, uint32_t pid, stru
 	return err;
 }
 
-int container_resolver__lookup(struct container_resolver *resolver, uint32_t pid,
-			       uint64_t cgroup_id, struct container_info *out)
+int container_resolver__lookup(struct container_resolver *resolver,
+			       const struct container_sight *sight, struct container_info *out)
 {
 	static const struct container_names no_names;
 	struct container_identity identity = { .namer = CONTAINER_NAMER_UNCHECKED };
@@ -542,12 +566,11 @@ int container_resolver__lookup(struct container_resolver *resolver, uint32_t pid
 		.cgroup_path = cgroup_path,
 		.names = &no_names,
 	};
-	int found =
-		find_cgroup(resolver, pid, cgroup_id, cgroup_path, sizeof(cgroup_path), &identity);
+	int found = find_cgroup(resolver, sight, cgroup_path, sizeof(cgroup_path), &identity);
 	int err = found == -ENOMEM ? found : 0;
 
 	if (!err && identity.path.id[0])
-		err = look_up_names(resolver, pid, &answer);
+		err = look_up_names(resolver, sight, &answer);
 	if (!err)
 		err = fill(&answer, &info);
 	if (err) {

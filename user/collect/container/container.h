@@ -107,13 +107,22 @@ __must_check int container_resolver__new(const struct container_resolver_options
 					 struct container_resolver **out);
 void container_resolver__free(struct container_resolver *resolver);
 
+/* A process as it was sampled. Once it has ended its number may be another one's. */
+struct container_sight {
+	uint32_t pid;
+	uint64_t start_ns;  /* CLOCK_BOOTTIME; 0 = whichever process has this number now is meant */
+	uint64_t cgroup_id; /* of cgroup v2; 0 = not known */
+};
+
 /*
  * Fills `out` for a process, from /proc/PID/cgroup or, when it is gone already, from its cgroup v2
- * id (open_by_handle_at). Names without asking any API: Docker's config.v2.json, Podman's and
- * CRI-O's config files, the Kubernetes labels in containerd's/CRI's state where they are files, and the
- * host name file. 0, or -ENOENT when neither could be read (fields are then ""), or -ENOMEM.
+ * id alone (open_by_handle_at): from nothing of a process that has its number by then. Names without
+ * asking any API: Docker's config.v2.json, Podman's and CRI-O's config files, the Kubernetes labels in
+ * containerd's/CRI's state where they are files, and the host name file. 0, or -ENOENT when neither
+ * could be read (fields are then ""), or -ENOMEM.
  */
-__must_check int container_resolver__lookup(struct container_resolver *resolver, uint32_t pid,
-					    uint64_t cgroup_id, struct container_info *out);
+__must_check int container_resolver__lookup(struct container_resolver *resolver,
+					    const struct container_sight *sight,
+					    struct container_info *out);
 
 #endif

@@ -131,14 +131,24 @@ static char *process_read_exe_of(int proc_fd, uint32_t pid, const struct process
 	return take_ptr(exe);
 }
 
+static int process_look_up(struct process_table *table, const struct process *process,
+			   uint64_t cgroup_id, struct container_info *out)
+{
+	const struct container_sight sight = {
+		.pid = process->id.pid,
+		.start_ns = process->id.start_ns,
+		.cgroup_id = cgroup_id,
+	};
+
+	return container_resolver__lookup(table->options.containers, &sight, out);
+}
+
 /* 0, -ENOMEM, or -ENOENT: of its cgroup nothing is known. */
 static int process_label(struct process_table *table, struct process *process, uint64_t cgroup_id)
 {
 	struct container_info info = { 0 };
-	int err;
+	int err = process_look_up(table, process, cgroup_id, &info);
 
-	err = container_resolver__lookup(table->options.containers, process->id.pid, cgroup_id,
-					 &info);
 	if (err == -ENOMEM)
 		return err;
 	if (err)
@@ -212,8 +222,7 @@ int process_table__relabel(struct process_table *table, struct process *process)
 
 	if (process->exited || !process->container.id || !*process->container.id)
 		return 0;
-	err = container_resolver__lookup(table->options.containers, process->id.pid,
-					 process->cgroup_id, &info);
+	err = process_look_up(table, process, process->cgroup_id, &info);
 	/* Gone in this moment: what was known stays. */
 	if (err || strcmp(info.id, process->container.id) != 0) {
 		container_info_release(&info);

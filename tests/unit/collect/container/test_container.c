@@ -61,6 +61,14 @@ static struct container_resolver *resolver_for(int root_fd, int proc_fd)
 	return resolver_with(root_fd, proc_fd, FIXTURES "/no-cgroup");
 }
 
+/* Of whichever process has that number now. */
+static int look_up(struct container_resolver *resolver, uint32_t pid, struct container_info *out)
+{
+	const struct container_sight sight = { .pid = pid };
+
+	return container_resolver__lookup(resolver, &sight, out);
+}
+
 struct lookup_case {
 	uint32_t pid;
 	const char *name, *image, *runtime, *pod, *pod_uid, *namespace, *service, *id;
@@ -98,7 +106,7 @@ static const struct lookup_case lookups[] = {
 static void check_lookup(struct container_resolver *resolver, const struct lookup_case *want)
 {
 	struct container_info got = { 0 };
-	int err = container_resolver__lookup(resolver, want->pid, 0, &got);
+	int err = look_up(resolver, want->pid, &got);
 
 	if (err || strcmp(got.name, want->name) != 0 || strcmp(got.image, want->image) != 0 ||
 	    strcmp(got.runtime, want->runtime) != 0 || strcmp(got.pod, want->pod) != 0 ||
@@ -134,13 +142,13 @@ static void container_resolver_takes_a_pods_name_from_its_host_name(void **state
 	struct container_info got = { 0 };
 
 	(void)state;
-	assert_int_equal(container_resolver__lookup(resolver, 31, 0, &got), 0);
+	assert_int_equal(look_up(resolver, 31, &got), 0);
 	assert_string_equal(got.pod, "shop-5d8f7b9c4-x2x4z");
 	assert_string_equal(got.service, "shop");
 	assert_string_equal(got.sources, "container=cgroup pod=hostname service=pod by=unchecked");
 	container_info_release(&got);
 	/* the host's own name is the node's, not the pod's */
-	assert_int_equal(container_resolver__lookup(resolver, 32, 0, &got), 0);
+	assert_int_equal(look_up(resolver, 32, &got), 0);
 	assert_string_equal(got.pod, "");
 	container_info_release(&got);
 	container_resolver__free(resolver);
@@ -151,10 +159,11 @@ static void container_resolver_says_when_the_process_is_gone(void **state)
 	__cleanup_fd int root_fd = open(FIXTURES "/root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	__cleanup_fd int proc_fd = open(FIXTURES "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct container_resolver *resolver = resolver_for(root_fd, proc_fd);
+	const struct container_sight gone = { .pid = 77777, .cgroup_id = 12345 };
 	struct container_info got = { 0 };
 
 	(void)state;
-	assert_int_equal(container_resolver__lookup(resolver, 77777, 12345, &got), -ENOENT);
+	assert_int_equal(container_resolver__lookup(resolver, &gone, &got), -ENOENT);
 	assert_string_equal(got.cgroup_path, "");
 	assert_string_equal(got.id, "");
 	assert_string_equal(got.service, "");
@@ -226,7 +235,7 @@ static void assert_name(const struct tree *tree, const char *name)
 {
 	struct container_info got = { 0 };
 
-	assert_int_equal(container_resolver__lookup(tree->resolver, 1, 0, &got), 0);
+	assert_int_equal(look_up(tree->resolver, 1, &got), 0);
 	assert_string_equal(got.name, name);
 	container_info_release(&got);
 }
@@ -236,7 +245,7 @@ static bool is_opted_out(const struct tree *tree)
 	struct container_info got = { 0 };
 	bool result;
 
-	assert_int_equal(container_resolver__lookup(tree->resolver, 1, 0, &got), 0);
+	assert_int_equal(look_up(tree->resolver, 1, &got), 0);
 	result = got.is_opted_out;
 	container_info_release(&got);
 	return result;
@@ -383,7 +392,7 @@ static void container_resolver_finds_rootless_containers_in_the_users_home(void 
 	put(tree,
 	    "root/home/ann/.local/share/containers/storage/overlay-containers/containers.json",
 	    "[{\"id\":\"" X64("b") "\",\"names\":[\"anns\"],\"metadata\":\"{}\"}]");
-	assert_int_equal(container_resolver__lookup(tree->resolver, 2, 0, &got), 0);
+	assert_int_equal(look_up(tree->resolver, 2, &got), 0);
 	assert_string_equal(got.name + strcspn(got.name, "/"), "/anns");
 	assert_int_equal(strncmp(got.name, "user:", strlen("user:")), 0);
 	assert_string_equal(got.runtime, "podman");
@@ -430,13 +439,13 @@ static void a_cgroup_that_a_user_named_is_not_another_container(void **state)
 	put_given_cgroup(tree, "/given", "/docker-" X64("a") ".scope");
 	resolver = resolver_with_cgroups(tree);
 
-	assert_int_equal(container_resolver__lookup(resolver, 1, 0, &got), 0);
+	assert_int_equal(look_up(resolver, 1, &got), 0);
 	assert_string_equal(got.name, "shop");
 	assert_string_equal(got.id, X64("a"));
 	assert_true(got.is_opted_out);
 	container_info_release(&got);
 
-	assert_int_equal(container_resolver__lookup(resolver, 2, 0, &got), 0);
+	assert_int_equal(look_up(resolver, 2, &got), 0);
 	assert_null(strstr(got.name, "shop"));
 	assert_string_not_equal(got.id, X64("a"));
 	assert_int_not_equal(strncmp(got.id, "aaaaaa", 6), 0);
@@ -456,7 +465,7 @@ static void a_container_keeps_its_name_in_a_cgroup_that_it_was_given(void **stat
 	put(tree, "proc/1/cgroup", "4:memory:/docker/" X64("a") "/docker/" X64("b") "\n");
 	put_given_cgroup(tree, "/docker/" X64("a"), "/docker");
 	resolver = resolver_with_cgroups(tree);
-	assert_int_equal(container_resolver__lookup(resolver, 1, 0, &got), 0);
+	assert_int_equal(look_up(resolver, 1, &got), 0);
 	assert_string_equal(got.name, "shop");
 	assert_string_equal(got.id, X64("a"));
 	assert_string_equal(got.sources, "container=docker service=container by=root");
@@ -475,7 +484,7 @@ static void a_pods_name_is_the_kubelets_where_there_is_one(void **state)
 	put(tree, "proc/sys/kernel/hostname", "node\n");
 	put(tree, "root/var/log/pods/prod_other-0_11111111-9a5a-4bd0-a0a7-54d1a1b2c3d4/x", "");
 	put(tree, "root/var/log/pods/prod_shop-0_" UID "/x", "");
-	assert_int_equal(container_resolver__lookup(tree->resolver, 1, 0, &got), 0);
+	assert_int_equal(look_up(tree->resolver, 1, &got), 0);
 	assert_string_equal(got.pod, "shop-0");
 	assert_string_equal(got.namespace, "prod");
 	assert_string_equal(got.service, "shop");
@@ -510,7 +519,7 @@ static void files_of_a_user_are_small_or_not_read_and_not_all_the_time(void **st
 		put(tree,
 		    "root/home/ann/.local/share/containers/storage/overlay-containers/containers.json",
 		    i == 0 ? large : list);
-		assert_int_equal(container_resolver__lookup(tree->resolver, 2, 0, &got), 0);
+		assert_int_equal(look_up(tree->resolver, 2, &got), 0);
 		if (i >= 1 && i < 4)
 			assert_non_null(strstr(got.name, "anns"));
 		else
@@ -531,7 +540,7 @@ static void container_resolver_cache_stays_bounded(void **state)
 			       0);
 		(void)snprintf(want, sizeof(want), "%08x%04d", i * 2654435761u, 0);
 		put(tree, "proc/1/cgroup", cgroup);
-		assert_int_equal(container_resolver__lookup(tree->resolver, 1, 0, &got), 0);
+		assert_int_equal(look_up(tree->resolver, 1, &got), 0);
 		assert_string_equal(got.name, want);
 		container_info_release(&got);
 	}

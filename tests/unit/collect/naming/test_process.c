@@ -368,6 +368,18 @@ struct contained {
 	struct process_table *table;
 };
 
+/* /proc/PID/stat of a process that started then. */
+static void write_start(int proc_fd, uint32_t pid, uint64_t start_ns)
+{
+	unsigned long long ticks = start_ns / (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK));
+	char path[64], text[256];
+
+	snprintf(path, sizeof(path), "%u/stat", pid);
+	snprintf(text, sizeof(text), "%u (me) R 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 %llu 0\n", pid,
+		 ticks);
+	write_text(proc_fd, path, text);
+}
+
 static void contained_make(const struct fixture *fixture, bool ignores_opt_out,
 			   struct contained *out)
 {
@@ -386,6 +398,7 @@ static void contained_make(const struct fixture *fixture, bool ignores_opt_out,
 	options.root_fd = options.proc_fd = out->root_fd;
 	snprintf(cgroup, sizeof(cgroup), "%u/cgroup", fixture->self.pid);
 	write_text(out->root_fd, cgroup, "0::/docker/" CONTAINER_HEX "\n");
+	write_start(out->root_fd, fixture->self.pid, fixture->self.start_ns);
 	write_text(out->root_fd, CONTAINER_DIR "/config.v2.json",
 		   "{\"Name\":\"/shy\",\"Config\":{\"Labels\":{\"jbpf.profile\":\"off\"}}}");
 	assert_int_equal(container_resolver__new(&options, &out->containers), 0);
@@ -446,6 +459,53 @@ static void a_cgroup_is_known_by_its_living_processes(void **state)
 	contained_remove(&contained);
 }
 
+/* Nor is its cgroup one of which is known that nobody there opted out. */
+static void another_process_with_the_same_pid_lends_no_container(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process_life gone = fixture->self;
+	struct contained contained;
+	struct process *process;
+
+	contained_make(fixture, false, &contained);
+	name_container(contained.root_fd, "neighbour");
+	gone.start_ns += 1000000000ull;
+	assert_int_equal(get(contained.table, &gone, "gone", 7, &process), 0);
+	assert_string_equal(process->container.id, "");
+	assert_string_equal(process->container.name, "");
+	assert_int_equal(process->account_len, 0);
+	assert_int_equal(process->opt_out, OPT_OUT_UNDECIDED);
+	assert_int_equal(get(contained.table, &fixture->self, "me", 7, &process), 0);
+	assert_string_equal(process->container.name, "neighbour");
+	contained_remove(&contained);
+}
+
+/* It ended after it was met, and its end has not been reported yet. */
+static void a_process_whose_pid_is_anothers_by_now_is_not_in_that_ones_container(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process_sight moved = {
+		.id = fixture->self, .cgroup_id = 2, .comm = "me", .may_be_recorded = true
+	};
+	struct contained contained;
+	struct process *process;
+	char cgroup[64];
+
+	contained_make(fixture, false, &contained);
+	name_container(contained.root_fd, "first");
+	assert_int_equal(get(contained.table, &fixture->self, "me", 7, &process), 0);
+	assert_string_equal(process->container.name, "first");
+	snprintf(cgroup, sizeof(cgroup), "%u/cgroup", fixture->self.pid);
+	write_start(contained.root_fd, fixture->self.pid, fixture->self.start_ns + 1000000000ull);
+	write_text(contained.root_fd, cgroup, "0::/lxc.payload.neighbour\n");
+	assert_int_equal(process_table__relabel(contained.table, process), 0);
+	assert_string_equal(process->container.name, "first");
+	assert_int_equal(process_table__get(contained.table, &moved, &process), 0);
+	assert_string_equal(process->container.name, "");
+	assert_string_equal(process->container.cgroup_path, "");
+	contained_remove(&contained);
+}
+
 static void a_renamed_container_has_its_new_name_and_a_removed_one_keeps_it(void **state)
 {
 	struct fixture *fixture = *state;
@@ -465,6 +525,7 @@ static void a_renamed_container_has_its_new_name_and_a_removed_one_keeps_it(void
 	options.root_fd = options.proc_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	snprintf(cgroup, sizeof(cgroup), "%u/cgroup", fixture->self.pid);
 	write_text(options.proc_fd, cgroup, "0::/docker/" CONTAINER_HEX "\n");
+	write_start(options.proc_fd, fixture->self.pid, fixture->self.start_ns);
 	name_container(options.root_fd, "first");
 	assert_int_equal(container_resolver__new(&options, &containers), 0);
 	table_options.containers = containers;
@@ -538,6 +599,11 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_cgroup_is_known_by_its_living_processes, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(
+			another_process_with_the_same_pid_lends_no_container, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_process_whose_pid_is_anothers_by_now_is_not_in_that_ones_container, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(a_living_process_is_made_once_and_has_its_program,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(another_process_with_the_same_pid_is_not_looked_at,
