@@ -10,9 +10,9 @@
  * What can go wrong: a namer hangs, dies or says what makes no sense. namer_link.c replaces it, and
  * the next one gets of all windows that are left who was named before, then all sights, then the
  * rest: so who was named before waits for one hang at most, however many follow. A window is given up
- * RECORDER_NAMING_MAX_NS after its end, or a window's length where that is more: what is not named
- * then is handed out without names, if its process is known to want to be recorded. When the
- * launcher is gone all ends.
+ * RECORDER_NAMING_MAX_NS after its end, or a window's length where that is more, and at once when there
+ * was no memory to send it: what is not named then is handed out without names, if its process is known
+ * to want to be recorded. When the launcher is gone all ends.
  */
 #include "user/collect/recorder.h"
 
@@ -360,6 +360,7 @@ static void send_all(struct recorder *recorder)
 	intake_pass_sights(&recorder->intake);
 	for (window = recorder->queue.first; window; window = window->next)
 		send_window(recorder, window, PENDING_LEFT);
+	window_queue_give_up_unsent(&recorder->queue);
 }
 
 void recorder__end_window(struct recorder *recorder)
@@ -378,6 +379,7 @@ void recorder__end_window(struct recorder *recorder)
 	window->cpu_cnt = recorder->source.ops->cpus(recorder->source.probe);
 	window_queue_add(&recorder->queue, window);
 	send_window(recorder, window, PENDING_LEFT);
+	window_queue_give_up_unsent(&recorder->queue);
 	adopt_change(recorder);
 	(void)recorder__consume(recorder);
 }

@@ -18,11 +18,13 @@ void window_queue_init(struct window_queue *queue, const struct window_queue_lis
 	boot_id_read(queue->boot_id);
 }
 
-static void drop_first(struct window_queue *queue)
+static void drop(struct window_queue *queue, struct pending_window *window)
 {
-	struct pending_window *window = queue->first;
+	struct pending_window **at = &queue->first;
 
-	queue->first = window->next;
+	while (*at != window)
+		at = &(*at)->next;
+	*at = window->next;
 	queue->early_bytes -= window->early.len;
 	pending_window_release(window);
 	free(window);
@@ -31,7 +33,7 @@ static void drop_first(struct window_queue *queue)
 void window_queue_release(struct window_queue *queue)
 {
 	while (queue->first)
-		drop_first(queue);
+		drop(queue, queue->first);
 }
 
 void window_queue_add(struct window_queue *queue, struct pending_window *window)
@@ -142,14 +144,19 @@ static bool set_truth(const struct window_queue *queue, const struct pending_win
 	return named->counts.samples == stream_samples(&stream);
 }
 
-/* What is answered now: parts of all windows, then the windows, the oldest first. */
+/* What is answered now: parts of all windows, then the windows that were sent, the oldest first. */
 static struct pending_window *answered_now(const struct window_queue *queue)
 {
 	struct pending_window *window = queue->first;
 
 	while (window && !window->owes_part)
 		window = window->next;
-	return window ? window : queue->first;
+	if (window)
+		return window;
+	window = queue->first;
+	while (window && window->is_unsent)
+		window = window->next;
+	return window;
 }
 
 /* The oldest that is not handed out: streams of others would get into what is stored of it. */
@@ -201,15 +208,6 @@ static void hand_out_early(struct window_queue *queue, struct pending_window *wi
 	strbuf_release(&window->early);
 }
 
-/* Windows before it may be gone. */
-static void begin_turn(struct window_queue *queue)
-{
-	struct pending_window *window = handed_out_now(queue);
-
-	if (window)
-		hand_out_early(queue, window);
-}
-
 int window_queue_take_stream(struct window_queue *queue, const void *bytes, size_t packet_len)
 {
 	struct pending_window *window = answered_now(queue);
@@ -239,6 +237,58 @@ int window_queue_take_stream(struct window_queue *queue, const void *bytes, size
 	return 0;
 }
 
+/* ---- the end of a window: it is answered, or given up ---- */
+
+/* Its time is over. What the namer says of it from now on is dropped. */
+static void give_up(struct window_queue *queue, struct pending_window *window)
+{
+	struct naming_end end = {
+		.window_id = window->id,
+		.lost_cells = window->said.lost_cells,
+		.not_named = window->said.not_named,
+	};
+
+	hand_out_early(queue, window); /* all that are older are given up by now */
+	queue->listener.give_up(queue->listener.ctx, window->id);
+	for (size_t i = 0; i < window->stream_cnt; i++)
+		if (!window->streams[i].is_answered)
+			hand_out_unnamed(queue, window, &window->streams[i], &end);
+	pr_warn_limited("window: %llu samples could not be named in time\n",
+			(unsigned long long)(end.not_named + window->given_up));
+	window->is_given_up = true;
+	hand_out_end(queue, window, &end);
+	/* Only its id is of use now. */
+	strbuf_release(&window->counts);
+	strbuf_release(&window->ticks);
+	strbuf_release(&window->accounts);
+	strbuf_release(&window->stacks);
+	window->stream_cnt = 0;
+}
+
+/* Nobody will say anything more of these. */
+static void drop_unsent(struct window_queue *queue)
+{
+	struct pending_window *window = queue->first, *next;
+
+	for (; window; window = next) {
+		next = window->next;
+		if (window->is_given_up && window->is_unsent && !window->owes_part)
+			drop(queue, window);
+	}
+}
+
+/* Windows before it may be gone. One that was not sent is given up now, and not out of its turn. */
+static void begin_turn(struct window_queue *queue)
+{
+	struct pending_window *window;
+
+	while ((window = handed_out_now(queue)) && window->is_unsent && !window->owes_part)
+		give_up(queue, window);
+	if (window)
+		hand_out_early(queue, window);
+	drop_unsent(queue);
+}
+
 bool window_queue_awaits(const struct window_queue *queue, uint64_t window_id)
 {
 	const struct pending_window *window = answered_now(queue);
@@ -266,6 +316,7 @@ void window_queue_take_end(struct window_queue *queue, const struct naming_end *
 	if (window->owes_part) {
 		window->owes_part = false;
 		add_said(&window->said, end);
+		begin_turn(queue);
 		return;
 	}
 	if (!window->is_given_up) {
@@ -275,36 +326,13 @@ void window_queue_take_end(struct window_queue *queue, const struct naming_end *
 		window->lost_memory += unanswered > left_out ? unanswered - left_out : 0;
 		hand_out_end(queue, window, &all);
 	}
-	drop_first(queue);
+	drop(queue, window);
 	begin_turn(queue);
 }
 
-/* ---- giving up ---- */
-
-/* Its time is over. What the namer says of it from now on is dropped. */
-static void give_up(struct window_queue *queue, struct pending_window *window)
+void window_queue_give_up_unsent(struct window_queue *queue)
 {
-	struct naming_end end = {
-		.window_id = window->id,
-		.lost_cells = window->said.lost_cells,
-		.not_named = window->said.not_named,
-	};
-
-	hand_out_early(queue, window); /* all that are older are given up by now */
-	queue->listener.give_up(queue->listener.ctx, window->id);
-	for (size_t i = 0; i < window->stream_cnt; i++)
-		if (!window->streams[i].is_answered)
-			hand_out_unnamed(queue, window, &window->streams[i], &end);
-	pr_warn_limited("window: %llu samples could not be named in time\n",
-			(unsigned long long)(end.not_named + window->given_up));
-	window->is_given_up = true;
-	hand_out_end(queue, window, &end);
-	/* Only its id is of use now. */
-	strbuf_release(&window->counts);
-	strbuf_release(&window->ticks);
-	strbuf_release(&window->accounts);
-	strbuf_release(&window->stacks);
-	window->stream_cnt = 0;
+	begin_turn(queue);
 }
 
 void window_queue_give_up_late(struct window_queue *queue, uint64_t now_ns, uint64_t max_ns)
@@ -339,7 +367,7 @@ size_t window_queue_given_up(const struct window_queue *queue)
 void window_queue_drop_given_up(struct window_queue *queue)
 {
 	while (queue->first && queue->first->is_given_up)
-		drop_first(queue);
+		drop(queue, queue->first);
 }
 
 bool window_queue_is_idle(const struct window_queue *queue)

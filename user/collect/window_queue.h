@@ -63,6 +63,8 @@ bool window_queue_awaits(const struct window_queue *queue, uint64_t window_id);
 /* That window, or its part, has been answered. */
 void window_queue_take_end(struct window_queue *queue, const struct naming_end *end);
 
+/* Gives up the windows that could not be sent, each when it is its turn to be handed out. */
+void window_queue_give_up_unsent(struct window_queue *queue);
 /* Gives up all windows that were sent `max_ns` before this moment (CLOCK_MONOTONIC) or earlier. */
 void window_queue_give_up_late(struct window_queue *queue, uint64_t now_ns, uint64_t max_ns);
 void window_queue_give_up_all(struct window_queue *queue);

@@ -271,9 +271,9 @@ static int put_part(struct pending_window *window, enum pending_part part,
 	return strbuf_error(out);
 }
 
-int pending_window_send(struct pending_window *window, enum pending_part part,
-			const struct sight_table *sights, const struct naming_window *head,
-			struct packet_stream *stream)
+static int send_part(struct pending_window *window, enum pending_part part,
+		     const struct sight_table *sights, const struct naming_window *head,
+		     struct packet_stream *stream)
 {
 	__cleanup_strbuf struct strbuf left = STRBUF_INIT;
 	struct naming_window_parts parts = {
@@ -298,6 +298,18 @@ int pending_window_send(struct pending_window *window, enum pending_part part,
 	err = naming_window_put(stream, &full, &parts);
 	if (full.goes_on)
 		window->owes_part = !err;
+	return err;
+}
+
+int pending_window_send(struct pending_window *window, enum pending_part part,
+			const struct sight_table *sights, const struct naming_window *head,
+			struct packet_stream *stream)
+{
+	int err = send_part(window, part, sights, head, stream);
+
+	/* What a part has no memory for is sent with what is left. */
+	if (part == PENDING_LEFT)
+		window->is_unsent = err != 0;
 	return err;
 }
 

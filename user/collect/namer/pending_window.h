@@ -51,6 +51,7 @@ struct pending_window {
 	uint64_t given_up;	/* samples that nobody named in time, and that are not kept */
 	bool is_given_up;	/* its host record is written; later answers are dropped */
 	bool owes_part;		/* its part was sent, and is not yet answered */
+	bool is_unsent;		/* there was no memory to send it: none but its part is answered */
 	struct naming_end said; /* sums of parts that were answered */
 	struct strbuf early; /* of its owner: answers that came before it is this window's turn */
 };
@@ -90,7 +91,8 @@ __must_check int pending_window_close(struct pending_window *window, uint64_t no
 
 /*
  * Queues streams that were not answered yet, first those of processes that were read before. `head` needs
- * its numbers but the counts. A part without a stream is not sent. 0 or -errno.
+ * its numbers but the counts. A part without a stream is not sent. 0; -errno: not sent, and no answer will
+ * come, unless it is sent to another namer.
  */
 __must_check int pending_window_send(struct pending_window *window, enum pending_part part,
 				     const struct sight_table *sights,
