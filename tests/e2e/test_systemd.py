@@ -31,7 +31,15 @@ def test_the_unit_lets_it_have_all_processes_that_it_limits_itself(daemon, tmp_p
     one = daemon("--event", "cpu,off-cpu", "--metrics", f"unix:{tmp_path}/metrics.sock", window="1s").start().wait_ready()
     wait_until(lambda: "jbpfd-standby" in statuses_of_all(one.process.pid), 60, f"all are there; log: {one.log()}")
     usual = sum(int(status["Threads"]) for status in statuses_of_all(one.process.pid).values())
-    others = limit_of("user/sandbox/launcher.h", "LAUNCHER_MAX_HANGING") + limit_of("user/collect/naming/naming_window.c", "DEFERRED_MAX")
+    others = sum(
+        limit_of(path, name)
+        for path, name in (
+            ("user/sandbox/launcher.h", "LAUNCHER_MAX_HANGING"),
+            ("user/sandbox/launcher.h", "LAUNCHER_MAX_HANGING_ATTACH"),
+            ("user/files/opener.h", "OPENER_MAX_HANGING"),
+            ("user/collect/naming/jvm_ask.h", "JVM_ASKS_MAX"),
+        )
+    )
     assert others + 2 * usual <= most, (others, usual)
 
 

@@ -12,7 +12,7 @@
  *        END tells its status; nobody will ask for it; no other place is free
  *
  * One that stays KILLED hangs in the kernel, on a file server or a page fault. Such children are counted,
- * and when there are too many none is started until one of them has ended.
+ * and when there are too many none like them is started until one of them has ended.
  *
  * The copy that a namer makes of itself (namer_copy.h):
  *
@@ -46,14 +46,13 @@
 #include "user/util/fd_message.h"
 #include "user/util/log.h"
 
-#define LAUNCHER_NAME "jbpfd-launcher" /* at most 15 bytes */
-#define MAX_ASKERS    12u /* the sampler, namers that work or are about to end, and their copies */
-#define MAX_CHILDREN  256u
-#define MAX_HANGING_OPENERS \
-	32u /* files that make them hang do not keep namer and parser from starting */
-#define END_WAIT_MS 100
-#define NOBODY	    UINT32_MAX
-#define SEND_TRIES  100 /* the kernel may be short of memory for a moment */
+#define LAUNCHER_NAME	    "jbpfd-launcher" /* at most 15 bytes */
+#define MAX_ASKERS	    12u /* the sampler, namers that work or are about to end, and their copies */
+#define MAX_CHILDREN	    256u
+#define MAX_HANGING_OPENERS 32u
+#define END_WAIT_MS	    100
+#define NOBODY		    UINT32_MAX
+#define SEND_TRIES	    100 /* the kernel may be short of memory for a moment */
 
 /* ---- in the launcher ---- */
 
@@ -70,7 +69,7 @@ struct child {
 	int status;	/* of wait(), once it has ENDED */
 	uint32_t asker; /* index of the process that started it, or NOBODY */
 	uint32_t place; /* where it asks itself; 0: it does not */
-	bool is_opener;
+	enum launcher_kind kind;
 };
 
 /* A copy that a namer makes of itself. */
@@ -162,15 +161,28 @@ static struct child *new_child(struct state *state)
 	return unasked;
 }
 
-/* Openers and all others are counted apart: neither keeps the other from being started. */
-static bool too_many_hang(const struct state *state, bool is_opener)
+/*
+ * Those that work on files of containers are counted apart, since a container may have several of them:
+ * without namer and parser nobody has names.
+ */
+static enum launcher_kind counted_as(enum launcher_kind kind)
 {
+	return kind == LAUNCHER_OPENER || kind == LAUNCHER_ATTACH ? kind : LAUNCHER_NONE;
+}
+
+static bool too_many_hang(const struct state *state, enum launcher_kind kind)
+{
+	static const size_t max[] = {
+		[LAUNCHER_NONE] = LAUNCHER_MAX_HANGING,
+		[LAUNCHER_OPENER] = MAX_HANGING_OPENERS,
+		[LAUNCHER_ATTACH] = LAUNCHER_MAX_HANGING_ATTACH,
+	};
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < MAX_CHILDREN; i++)
 		cnt += state->children[i].state == CHILD_KILLED &&
-		       state->children[i].is_opener == is_opener;
-	return cnt >= (is_opener ? MAX_HANGING_OPENERS : LAUNCHER_MAX_HANGING);
+		       counted_as(state->children[i].kind) == counted_as(kind);
+	return cnt >= max[counted_as(kind)];
 }
 
 static int free_asker(const struct state *state)
@@ -322,7 +334,10 @@ static int adopt(struct state *state, pid_t pid, uint32_t asker)
 	slot = new_child(state);
 	if (!slot)
 		return -EAGAIN;
-	*slot = (struct child){ .state = CHILD_RUNS, .pid = pid, .place = state->being_made.place };
+	*slot = (struct child){ .state = CHILD_RUNS,
+				.pid = pid,
+				.place = state->being_made.place,
+				.kind = LAUNCHER_NAMER };
 	drop_copy(state, &state->asleep);
 	state->asleep = state->being_made;
 	state->asleep.pid = pid;
@@ -382,7 +397,7 @@ static pid_t child_fork(struct state *state, const struct request *request, uint
 		.pid = pid,
 		.asker = asker,
 		.place = channels.place,
-		.is_opener = kind == LAUNCHER_OPENER,
+		.kind = kind,
 	};
 	if (channels.place)
 		state->asker_fds[channels.place] = take_fd(&channels.to_launcher[0]);
@@ -402,7 +417,7 @@ static int serve_start(struct state *state, const struct request *request, uint3
 		return -EPERM;
 	if (!state->options->programs[kind])
 		return -ENOTSUP;
-	if (too_many_hang(state, kind == LAUNCHER_OPENER))
+	if (too_many_hang(state, (enum launcher_kind)kind))
 		return -EBUSY;
 	/* A copy of an earlier namer is not wanted any more. */
 	if (kind == LAUNCHER_NAMER) {
@@ -417,7 +432,8 @@ static int serve_start(struct state *state, const struct request *request, uint3
 }
 
 /* Of one that has not ended, whose number is its own. */
-static int serve_state(struct state *state, pid_t pid, uint32_t asker, struct answer *answer)
+static int serve_state(struct state *state, pid_t pid, uint32_t asker,
+		       struct launcher_answer *answer)
 {
 	const struct child *child = child_of(state, pid, asker);
 	struct proc_stat stat;
@@ -435,7 +451,7 @@ static int serve_state(struct state *state, pid_t pid, uint32_t asker, struct an
 }
 
 /* Kills and waits a moment. 0 with a status, or -EBUSY. */
-static int serve_end(struct state *state, pid_t pid, uint32_t asker, struct answer *answer)
+static int serve_end(struct state *state, pid_t pid, uint32_t asker, struct launcher_answer *answer)
 {
 	struct child *child = child_of(state, pid, asker);
 
@@ -594,7 +610,7 @@ int launcher_main(int socket_fd, const void *ctx)
 	static struct state state; /* for the child's whole life */
 	const struct launcher_birth *birth = ctx;
 	const struct launcher_options *options = birth->options;
-	struct answer ready = { 0 };
+	struct launcher_answer ready = { 0 };
 	int err = become_launcher(options, &socket_fd, birth->log_fd);
 
 	if (err)

@@ -28,8 +28,9 @@ enum launcher_kind {
 	LAUNCHER_KIND_CNT = 6,
 };
 
-#define LAUNCHER_NUMBERS     8u
-#define LAUNCHER_MAX_HANGING 64u /* children that do not end, but for openers */
+#define LAUNCHER_NUMBERS	    8u
+#define LAUNCHER_MAX_HANGING	    64u /* children that do not end, but for openers ... */
+#define LAUNCHER_MAX_HANGING_ATTACH 32u /* ... and for those that ask JVMs */
 
 /* Arguments of a child. These descriptors are its own; it must close all others that it inherits. */
 struct launcher_child {

@@ -59,7 +59,7 @@ static int await_reply(const struct launcher *launcher, struct reply *reply)
 /* A late answer, or one that could not be read, would be taken for the answer to the next request. */
 static void forget_answers(const struct launcher *launcher)
 {
-	struct answer answer;
+	struct launcher_answer answer;
 	size_t len, fd_cnt = 0;
 	int fds[ANSWER_FDS];
 

@@ -22,7 +22,7 @@ struct request {
 	uint64_t numbers[LAUNCHER_NUMBERS];
 };
 
-struct answer {
+struct launcher_answer {
 	int32_t err;
 	int32_t pid;
 	int32_t status;
@@ -31,7 +31,7 @@ struct answer {
 
 /* An answer and the descriptors that go with it; -1 = none. */
 struct reply {
-	struct answer answer;
+	struct launcher_answer answer;
 	int fds[ANSWER_FDS];
 };
 

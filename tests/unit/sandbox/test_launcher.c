@@ -31,12 +31,12 @@
 
 /* What a child says of itself, and what it is told to do; [0] of its numbers. */
 enum task {
-	TASK_WAIT,	/* until its socket is closed, then exits with numbers[1] */
-	TASK_EXIT,	/* at once, with numbers[1] */
-	TASK_CRASH,	/* by SIGSEGV */
-	TASK_STUBBORN,	/* blocks and ignores all signals, and waits for ever */
-	TASK_ASK,	/* a namer: starts one child of each kind and says what came of it */
-	TASK_MANY,	/* a namer: starts HANGING_MAX parsers and names them, then waits */
+	TASK_WAIT,     /* until its socket is closed, then exits with numbers[1] */
+	TASK_EXIT,     /* at once, with numbers[1] */
+	TASK_CRASH,    /* by SIGSEGV */
+	TASK_STUBBORN, /* blocks and ignores all signals, and waits for ever */
+	TASK_ASK,      /* a namer: starts one child of each kind and says what came of it */
+	TASK_MANY, /* a namer: starts HANGING_MAX of kind numbers[1] and names them, then waits */
 	TASK_ASK_AGAIN, /* a namer: ends what it did not start */
 	TASK_FLOOD,	/* a namer: asks without end, and reads no answer */
 	TASK_HANG_UP,	/* a namer: closes its socket to the launcher, then waits */
@@ -116,7 +116,8 @@ static void start_many(const struct launcher_child *child, struct report *report
 	const uint64_t numbers[LAUNCHER_NUMBERS] = { TASK_STUBBORN };
 
 	for (int i = 0; i < HANGING_MAX; i++)
-		(void)launcher__start(launcher, LAUNCHER_PARSER, numbers, NULL, &report->pids[i]);
+		(void)launcher__start(launcher, (enum launcher_kind)child->numbers[1], numbers,
+				      NULL, &report->pids[i]);
 }
 
 static void ask_for_anothers(const struct launcher_child *child, struct report *report)
@@ -484,7 +485,7 @@ static void children_of_a_namer_that_is_gone_end(void **state)
 	int socket_fd;
 
 	(void)state;
-	(void)namer_start(launcher, TASK_MANY, 0, &socket_fd);
+	(void)namer_start(launcher, TASK_MANY, LAUNCHER_PARSER, &socket_fd);
 	read_report(socket_fd, &report);
 	close(socket_fd); /* it ends by itself */
 	for (int i = 0; i < HANGING_MAX; i++) {
@@ -494,13 +495,22 @@ static void children_of_a_namer_that_is_gone_end(void **state)
 	launcher__free(launcher);
 }
 
-/* A killed child that is traced cannot be reaped before its tracer has looked: it hangs. */
-static bool seize_all(const pid_t *pids)
+/*
+ * Children of a namer that is gone then. A killed one that is traced cannot be reaped before its tracer
+ * has looked: it hangs.
+ */
+static void hang_many(struct launcher *launcher, enum launcher_kind kind, struct report *report)
 {
+	int socket_fd;
+
+	(void)namer_start(launcher, TASK_MANY, kind, &socket_fd);
+	read_report(socket_fd, report);
 	for (int i = 0; i < HANGING_MAX; i++)
-		if (ptrace(PTRACE_SEIZE, pids[i], NULL, NULL))
-			return false;
-	return true;
+		if (ptrace(PTRACE_SEIZE, report->pids[i], NULL, NULL)) {
+			launcher__free(launcher);
+			skip();
+		}
+	close(socket_fd);
 }
 
 static int try_namer(struct launcher *launcher)
@@ -515,17 +525,10 @@ static void nothing_is_started_while_too_many_hang(void **state)
 	struct launcher *launcher = launcher_make();
 	uint64_t end_ns = clock_monotonic_ns() + 20 * CLOCK_NS_PER_S;
 	struct report report;
-	int socket_fd, err;
+	int err;
 
 	(void)state;
-	(void)namer_start(launcher, TASK_MANY, 0, &socket_fd);
-	read_report(socket_fd, &report);
-	if (!seize_all(report.pids)) {
-		close(socket_fd);
-		launcher__free(launcher);
-		skip();
-	}
-	close(socket_fd);
+	hang_many(launcher, LAUNCHER_PARSER, &report);
 	do
 		err = try_namer(launcher);
 	while (!err && clock_monotonic_ns() < end_ns);
@@ -539,6 +542,27 @@ static void nothing_is_started_while_too_many_hang(void **state)
 	for (int i = 0; i < HANGING_MAX; i++)
 		if (i != 5)
 			assert_int_equal(waitpid(report.pids[i], NULL, __WALL), report.pids[i]);
+	launcher__free(launcher);
+}
+
+static void children_that_hang_over_jvms_keep_only_their_like_from_being_started(void **state)
+{
+	uint64_t end_ns = clock_monotonic_ns() + 20 * CLOCK_NS_PER_S;
+	struct launcher *launcher = launcher_make();
+	struct report many, report;
+	int socket_fd;
+
+	(void)state;
+	hang_many(launcher, LAUNCHER_ATTACH, &many);
+	do {
+		(void)namer_start(launcher, TASK_ASK, 0, &socket_fd);
+		read_report(socket_fd, &report);
+		assert_int_equal(report.err[LAUNCHER_PARSER], 0);
+		close(socket_fd);
+	} while (!report.err[LAUNCHER_ATTACH] && clock_monotonic_ns() < end_ns);
+	assert_int_equal(report.err[LAUNCHER_ATTACH], -EBUSY);
+	for (int i = 0; i < HANGING_MAX; i++)
+		assert_int_equal(waitpid(many.pids[i], NULL, __WALL), many.pids[i]);
 	launcher__free(launcher);
 }
 
@@ -761,6 +785,8 @@ int main(void)
 		cmocka_unit_test(all_end_when_the_sampler_closes_its_socket),
 		cmocka_unit_test(children_of_a_namer_that_is_gone_end),
 		cmocka_unit_test(nothing_is_started_while_too_many_hang),
+		cmocka_unit_test(
+			children_that_hang_over_jvms_keep_only_their_like_from_being_started),
 		cmocka_unit_test(namers_that_hang_give_their_place_to_the_next),
 		cmocka_unit_test(a_namer_that_hung_up_and_hangs_takes_no_other_with_it),
 		cmocka_unit_test(children_have_no_stream_of_the_callers_and_are_heard_all_the_same),

@@ -87,28 +87,55 @@ static void jvm_note_answer(struct jvm *jvm, const struct process_life *id,
 		 jvm_attach_outcome_name(result->outcome), result->wall_ms, result->command_ms);
 }
 
-bool jvm_ask_for_map(struct jvm *jvm, const struct jvm_asker *asker, const struct window *window,
-		     uint32_t timeout_ms)
+/* Asks it, if its account has room for that; else jvm->waits says whether it soon will. */
+static void jvm_begin(struct jvm *jvm, const struct jvm_asker *asker)
 {
+	struct account *account = symbols_process__account(asker->symbols);
+	enum jvm_ask_room room = jvm_asks_room(asker->asks, account);
 	struct jvm_attach_request request = {
 		.proc_fd = asker->proc_fd,
 		.pid = asker->id.pid,
 		.start_ns = asker->id.start_ns,
-		.timeout_ms = timeout_ms,
+		.timeout_ms = asker->timeout_ms,
 	};
-	uint64_t interval_ns = jvm_map_interval_ns(window);
-	uint64_t now_ns = clock_boot_ns();
 	struct jvm_attach_result result;
 
-	if (!jvm->is_hotspot || jvm->ask.is_open || jvm->removal.is_open || !interval_ns ||
-	    !jvm_attach_limiter_may(&jvm->limiter, now_ns, interval_ns))
-		return false;
+	jvm->waits = room == JVM_ASK_ROOM_SOON;
+	if (room != JVM_ASK_ROOM_NOW)
+		return;
 	request.vm_err = symbols_process__hotspot(asker->symbols, &request.vm);
-	jvm->asked_ns = now_ns;
-	if (jvm_ask_start(&jvm->ask, asker->launcher, &request, &result))
-		return true;
-	jvm_note_answer(jvm, &asker->id, &result);
-	return false;
+	jvm->asked_ns = clock_boot_ns();
+	if (!jvm_ask_start(&jvm->ask, asker->asks, account, &request, &result))
+		jvm_note_answer(jvm, &asker->id, &result);
+}
+
+bool jvm_is_asked(const struct jvm *jvm)
+{
+	return jvm->ask.child || jvm->waits;
+}
+
+bool jvm_ask_for_map(struct jvm *jvm, const struct jvm_asker *asker, const struct window *window)
+{
+	uint64_t interval_ns = jvm_map_interval_ns(window);
+
+	if (!jvm->is_hotspot || jvm->ask.child || !interval_ns ||
+	    !jvm_attach_limiter_may(&jvm->limiter, clock_boot_ns(), interval_ns))
+		return false;
+	jvm_asks_look(asker->asks);
+	if (jvm_asks_removes(asker->asks, asker->id.pid, asker->id.start_ns))
+		return false;
+	jvm_begin(jvm, asker);
+	return jvm_is_asked(jvm);
+}
+
+/* What a question has made in the JVM's /tmp. */
+static void jvm_remove(const struct jvm_asker *asker, enum jvm_attach_removes what)
+{
+	if (!jvm_asks_remove(asker->asks, symbols_process__account(asker->symbols), asker->id.pid,
+			     asker->id.start_ns, what))
+		pr_warn_limited("jvm: pid %u: the %s may stay in the container's /tmp\n",
+				asker->id.pid,
+				what == JVM_ATTACH_REMOVES_MAP ? "perf map" : "trigger");
 }
 
 bool jvm_poll_map(struct jvm *jvm, const struct jvm_asker *asker)
@@ -116,31 +143,26 @@ bool jvm_poll_map(struct jvm *jvm, const struct jvm_asker *asker)
 	struct jvm_attach_result result;
 	int err;
 
-	if (jvm->removal.is_open)
-		(void)jvm_ask_poll(&jvm->removal, &result);
-	if (!jvm->ask.is_open || !jvm_ask_poll(&jvm->ask, &result))
+	if (jvm->waits) {
+		jvm_asks_look(asker->asks);
+		jvm_begin(jvm, asker);
+	}
+	if (!jvm->ask.child || !jvm_ask_poll(&jvm->ask, &result))
 		return false;
 	jvm_note_answer(jvm, &asker->id, &result);
-	if (result.outcome == JVM_ATTACH_TIMEOUT &&
-	    !jvm_ask_start_removal(&jvm->removal, asker->launcher, asker->id.pid,
-				   asker->id.start_ns, JVM_ATTACH_REMOVES_TRIGGER))
-		pr_warn_limited("jvm: pid %u: the trigger may stay in the container's /tmp\n",
-				asker->id.pid);
+	if (result.outcome == JVM_ATTACH_TIMEOUT)
+		jvm_remove(asker, JVM_ATTACH_REMOVES_TRIGGER);
 	if (result.outcome != JVM_ATTACH_OK)
 		return false;
 	err = symbols_process__reload_jit(asker->symbols, JIT_SOURCE_ATTACH);
-	if (!result.map_existed &&
-	    !jvm_ask_start_removal(&jvm->removal, asker->launcher, asker->id.pid,
-				   asker->id.start_ns, JVM_ATTACH_REMOVES_MAP))
-		pr_warn_limited("jvm: pid %u: perf map stays in the container's /tmp\n",
-				asker->id.pid);
+	if (!result.map_existed)
+		jvm_remove(asker, JVM_ATTACH_REMOVES_MAP);
 	return err == 0;
 }
 
 void jvm_release(struct jvm *jvm)
 {
 	jvm_ask_release(&jvm->ask);
-	jvm_ask_release(&jvm->removal);
 }
 
 const char *jvm_problem(const struct jvm *jvm, const struct symbols_jit_status *status)

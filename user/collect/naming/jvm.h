@@ -23,9 +23,9 @@ struct jvm {
 	enum hotspot_flag_origin preserve_frame_pointer_origin;
 	enum jvm_attach_outcome outcome;
 	struct jvm_attach_limiter limiter;
-	struct jvm_ask ask;	/* for a map */
-	struct jvm_ask removal; /* of the map */
-	uint64_t asked_ns;	/* CLOCK_BOOTTIME */
+	struct jvm_ask ask; /* for a map */
+	bool waits;	    /* to be asked, until others of its account have answered */
+	uint64_t asked_ns;  /* CLOCK_BOOTTIME */
 };
 
 /* False also while nothing is known of it: see preserve_frame_pointer. */
@@ -40,17 +40,19 @@ void jvm_update(struct jvm *jvm, struct symbols_process *symbols);
 /* Who asks, and with what. */
 struct jvm_asker {
 	int proc_fd;
-	struct launcher *launcher;
+	struct jvm_asks *asks;
 	struct symbols_process *symbols;
 	struct process_life id;
+	uint32_t timeout_ms; /* for one conversation */
 };
 
 /*
  * Begins to ask the JVM for a fresh perf map when enough of its compiled frames had no name in this
- * window and the limiter allows it. True: it was asked, jvm_poll_map() says when it has answered.
+ * window and the limiter allows it. True: it is asked, or soon will be: jvm_poll_map() says when it has
+ * answered, as long as jvm_is_asked().
  */
-bool jvm_ask_for_map(struct jvm *jvm, const struct jvm_asker *asker, const struct window *window,
-		     uint32_t timeout_ms);
+bool jvm_ask_for_map(struct jvm *jvm, const struct jvm_asker *asker, const struct window *window);
+bool jvm_is_asked(const struct jvm *jvm);
 
 /*
  * Loads the map that the JVM was asked for once it is there, and has the file removed when it was made
@@ -58,7 +60,7 @@ bool jvm_ask_for_map(struct jvm *jvm, const struct jvm_asker *asker, const struc
  */
 bool jvm_poll_map(struct jvm *jvm, const struct jvm_asker *asker);
 
-/* Ends what goes on. */
+/* Ends the question that goes on; what is removed after one is jvm_asks's. */
 void jvm_release(struct jvm *jvm);
 
 /* One line for people: why this JVM's frames have no names; NULL when they have. */

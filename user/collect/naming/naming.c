@@ -352,6 +352,7 @@ int naming__open(const struct naming_config *config, struct naming **out, char *
 		return -ENOMEM;
 	}
 	naming->config = *config;
+	naming->asks.launcher = config->launcher;
 	naming->proc_fd = -1;
 	naming->root_fd = -1;
 	err = open_parts(naming, why, why_len);
@@ -369,6 +370,7 @@ void naming__free(struct naming *naming)
 	if (!naming)
 		return;
 	process_table__free(naming->processes);
+	jvm_asks_release(&naming->asks);
 	container_resolver__free(naming->containers);
 	symbolizer__free(naming->symbolizer);
 	accounts__free(naming->accounts);

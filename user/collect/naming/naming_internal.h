@@ -25,6 +25,7 @@ struct naming {
 	struct process_table *processes;
 	uint8_t boot_id[BOOT_ID_BYTES];
 	struct accounts *accounts;
+	struct jvm_asks asks;
 	struct account *worked_for;		   /* just now; NULL = nobody */
 	uint64_t work_begin_ns;			   /* CLOCK_THREAD_CPUTIME_ID */
 	struct naming_account told[TOLD_ACCOUNTS]; /* since the last window, by cgroup id */

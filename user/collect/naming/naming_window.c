@@ -183,9 +183,10 @@ static struct jvm_asker asker_of(const struct run *run, const struct process *pr
 {
 	return (struct jvm_asker){
 		.proc_fd = run->naming->proc_fd,
-		.launcher = run->naming->config.launcher,
+		.asks = &run->naming->asks,
 		.symbols = process->symbols,
 		.id = process->id,
+		.timeout_ms = ATTACH_TIMEOUT_MS,
 	};
 }
 
@@ -200,7 +201,7 @@ static bool defer(struct run *run, const struct stream_counts *stream, struct pr
 	symbols_process__jit_status(process->symbols, &jit);
 	if (jit.source == JIT_SOURCE_VMSTRUCTS || process->exited ||
 	    !jit_mode_may_attach(run->naming->config.jit) || run->deferred_cnt == DEFERRED_MAX ||
-	    !jvm_ask_for_map(&process->jvm, &asker, window, ATTACH_TIMEOUT_MS))
+	    !jvm_ask_for_map(&process->jvm, &asker, window))
 		return false;
 	run->deferred[run->deferred_cnt++] = *stream;
 	return true;
@@ -461,7 +462,7 @@ static void do_deferred(struct run *run)
 				const struct jvm_asker asker = asker_of(run, process);
 
 				(void)jvm_poll_map(&process->jvm, &asker);
-				if (process->jvm.ask.is_open && !is_late) {
+				if (jvm_is_asked(&process->jvm) && !is_late) {
 					i++;
 					continue;
 				}
@@ -583,6 +584,7 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 	if (naming->config.wants_ticks)
 		tick_join_take(&naming->ticks, batch);
 	note_kernel_accounts(naming, batch);
+	jvm_asks_look(&naming->asks);
 	accounts__scale(naming->accounts, batch->head.cpu_cnt,
 			batch->head.end_boot_ns - batch->head.start_boot_ns);
 	for (size_t at = 0; at < batch->head.count_cnt;) {

@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include "symbols/symbols_process.h"
+#include "symbols/symbols_shared.h"
 #include "tests/unit/fake_tree.h"
 #include "user/collect/naming/jvm.h"
+#include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
@@ -34,7 +36,8 @@ static const struct jit_source_ops source_ops = { .tables = tables };
 struct fixture {
 	struct fake_tree proc;
 	struct symbols_process symbols;
-	struct launcher *launcher; /* asks nobody */
+	struct symbols_share share;
+	struct jvm_asks asks; /* whose launcher starts nobody */
 	struct window window;
 	struct jvm jvm;
 	int watch_fd;
@@ -46,12 +49,14 @@ static void fixture_make(struct fixture *fixture, uint64_t start_s)
 
 	*fixture = (struct fixture){
 		.symbols.jit_sources[0].ops = &source_ops,
-		.launcher = launcher__from_fd(-1),
+		.share.account = account_of_host(),
+		.asks.launcher = launcher__from_fd(-1),
 		.window.counts = { .jit_frames = 100, .unknown_jit_frames = 100 },
 		.jvm.is_hotspot = true,
 		.watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK),
 	};
-	assert_non_null(fixture->launcher);
+	fixture->symbols.share = &fixture->share;
+	assert_non_null(fixture->asks.launcher);
 	fake_tree_make(&fixture->proc);
 	fake_tree_writef(&fixture->proc, "42/stat",
 			 "42 (x) S 1 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 30 0 %llu 0 0\n",
@@ -66,7 +71,7 @@ static void fixture_make(struct fixture *fixture, uint64_t start_s)
 
 static void fixture_remove(struct fixture *fixture)
 {
-	launcher__free(fixture->launcher);
+	launcher__free(fixture->asks.launcher);
 	close(fixture->watch_fd);
 	fake_tree_remove(&fixture->proc);
 }
@@ -75,13 +80,14 @@ static enum jvm_attach_outcome ask(struct fixture *fixture, uint64_t start_s)
 {
 	const struct jvm_asker asker = {
 		.proc_fd = fixture->proc.fd,
-		.launcher = fixture->launcher,
+		.asks = &fixture->asks,
 		.symbols = &fixture->symbols,
 		.id = { .pid = PID, .start_ns = start_s * CLOCK_NS_PER_S },
+		.timeout_ms = 1000,
 	};
 
 	fixture->jvm.outcome = JVM_ATTACH_NONE;
-	assert_false(jvm_ask_for_map(&fixture->jvm, &asker, &fixture->window, 1000));
+	assert_false(jvm_ask_for_map(&fixture->jvm, &asker, &fixture->window));
 	return fixture->jvm.outcome;
 }
 
