@@ -16,11 +16,11 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "user/files/container_file.h"
+#include "user/collect/attach/jvm_attach_lock.h"
 #include "user/collect/attach/jvm_attach_talk.h"
 #include "user/collect/attach/jvm_attach_tmp.h"
 #include "user/collect/attach/jvm_gates.h"
@@ -152,15 +152,6 @@ static enum jvm_attach_outcome outcome_of_view_error(int err)
 	}
 }
 
-/* One conversation at a time, also with other profilers of this host. The lock goes with the process. */
-static int child_lock(const struct jvm_attach_request *request, struct child_view *view)
-{
-	view->lock_fd = open_below_pid(request, "", O_RDONLY | O_DIRECTORY);
-	if (view->lock_fd < 0)
-		return view->lock_fd;
-	return flock(view->lock_fd, LOCK_EX | LOCK_NB) ? -errno : 0;
-}
-
 /* All gates that the parent did not check, as root. JVM_ATTACH_OK: go ahead. */
 static enum jvm_attach_outcome child_check(const struct child_task *task, struct child_view *view)
 {
@@ -170,7 +161,9 @@ static enum jvm_attach_outcome child_check(const struct child_task *task, struct
 
 	if (err)
 		return outcome_of_view_error(err);
-	if (child_lock(request, view))
+	/* It goes with the process. */
+	view->lock_fd = jvm_attach_lock(request->proc_fd, request->pid);
+	if (view->lock_fd < 0)
 		return JVM_ATTACH_ERROR;
 	outcome = jvm_tmp_check(&view->tmp);
 	if (outcome != JVM_ATTACH_OK || view->tmp.has_socket)
