@@ -163,8 +163,7 @@ void symbols_process_close_roots(struct debug_file_roots *roots)
 	roots->container_fd = roots->host_fd = -1;
 }
 
-int symbols_process_load_object(struct symbols_process *process, struct object *object, int path_fd,
-				const char *path)
+int symbols_process_load_object(struct symbols_process *process, size_t index, int path_fd)
 {
 	static const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER };
 	struct symbols_shared *shared = process->shared;
@@ -181,7 +180,8 @@ int symbols_process_load_object(struct symbols_process *process, struct object *
 
 	struct debug_file_roots roots = symbols_process_open_roots(process);
 
-	err = object_cache__load(shared->objects, object, fd, path, &roots,
+	err = object_cache__load(shared->objects, &process->files[index].object, fd,
+				 procmaps_path(&process->maps, &process->maps.items[index]), &roots,
 				 process->share->account);
 	symbols_process_close_roots(&roots);
 	process->load_ns += symbols_process_load_clock_ns(process) - begin_ns;
@@ -230,13 +230,14 @@ static int process_identify(struct symbols_process *process, size_t index, enum 
 		return 0;
 	}
 	if (!file->object)
-		file->object = object_cache__get(process->shared->objects, &st);
+		file->object =
+			object_cache__get(process->shared->objects, &st, process->share->account);
 	if (!file->object)
 		return -ENOMEM;
 	if (!object_needs_load(file->object) ||
 	    (how == IDENTIFY_NEW && object_is_elf(file->object)))
 		return 0;
-	err = symbols_process_load_object(process, file->object, path_fd, path);
+	err = symbols_process_load_object(process, index, path_fd);
 	if (err && err != -ENOMEM)
 		pr_debug("symbols: pid %u: '%s': %s\n", process->id.pid, path, errstr(err));
 	return err == -ENOMEM ? err : 0;
@@ -476,17 +477,17 @@ static int process_read_file_answer(struct symbols_process *process, const struc
 {
 	struct object_cache *objects = process->shared->objects;
 	size_t index = (size_t)(map - process->maps.items);
-	struct object *object = process->files[index].object;
+	const struct process_file *file = &process->files[index];
 	uint64_t offset = address - map->start + map->offset;
 	struct elf_symbol symbol;
 	int err = -ENOENT;
 
-	if (object) {
-		err = object_cache__lookup(objects, object, offset, &symbol);
+	if (file->object) {
+		err = object_cache__lookup(objects, file->object, offset, &symbol);
 		if (err == -EAGAIN) {
 			err = process_read_again(process, index);
 			if (!err)
-				err = object_cache__lookup(objects, object, offset, &symbol);
+				err = object_cache__lookup(objects, file->object, offset, &symbol);
 		}
 	}
 	if (err == -ENOMEM)

@@ -91,9 +91,12 @@ __must_check int symbols_process_read_answer(struct symbols_process *process, ui
 size_t symbols_process_bytes(const struct symbols_process *process);
 /* What symbols_process_space.c needs of its files. An O_PATH descriptor of one, or -errno. */
 __must_check int symbols_process_open_map(const struct symbols_process *process, size_t index);
-/* Reads the symbols of an object, from the file that `path_fd` stands for. 0 or -errno. */
-__must_check int symbols_process_load_object(struct symbols_process *process, struct object *object,
-					     int path_fd, const char *path);
+/*
+ * Reads the symbols of a mapping's object, from the file that `path_fd` stands for. The mapping may have
+ * another object then. 0 or -errno.
+ */
+__must_check int symbols_process_load_object(struct symbols_process *process, size_t index,
+					     int path_fd);
 /* Where debug files of its programs may be. What cannot be reached is left out. */
 struct debug_file_roots symbols_process_open_roots(const struct symbols_process *process);
 void symbols_process_close_roots(struct debug_file_roots *roots);

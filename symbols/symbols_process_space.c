@@ -91,34 +91,60 @@ static int build_vdso(struct symbols_shared *shared, struct unwind_file *file)
 static int learn_segment(struct symbols_process *process, size_t index, int path_fd)
 {
 	const struct procmap *map = &process->maps.items[index];
-	struct object *object = process->files[index].object;
-	struct unwind_file *file = object_unwind(object);
+	const struct process_file *file = &process->files[index];
 	uint64_t len = map->end - map->start;
 	struct elf_code_segment segment;
 	int err = 0;
 
-	if (unwind_file_segment(file, map->offset, len))
+	if (unwind_file_segment(object_unwind(file->object), map->offset, len))
 		return 0;
-	if (object_needs_load(object))
-		err = symbols_process_load_object(process, object, path_fd,
-						  procmaps_path(&process->maps, map));
+	if (object_needs_load(file->object))
+		err = symbols_process_load_object(process, index, path_fd);
+	/* It may be the account's own by now, of which that is known. */
+	if (!err && unwind_file_segment(object_unwind(file->object), map->offset, len))
+		return 0;
 	if (!err)
-		err = object_code_segment(object, map->offset, len, &segment);
+		err = object_code_segment(file->object, map->offset, len, &segment);
 	if (!err)
-		unwind_file_add_segment(file,
+		unwind_file_add_segment(object_unwind(file->object),
 					&(struct unwind_segment){ .offset = segment.offset,
 								  .size = segment.size,
 								  .address = segment.address });
 	return err == -ENOENT ? -ENOEXEC : err;
 }
 
-static int build_file(struct symbols_process *process, size_t index)
+/* The rules of the file that `path_fd` stands for. 0 and *out, which the caller releases; -errno. */
+static int parse_rules(struct symbols_process *process, size_t index, int path_fd,
+		       struct unwind_table *out)
 {
 	static const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER };
-	__attribute__((cleanup(unwind_table_release))) struct unwind_table table = { 0 };
-	struct object *object = process->files[index].object;
+	const char *path = procmaps_path(&process->maps, &process->maps.items[index]);
+	struct symbols_shared *shared = process->shared;
 	struct parser *parser = symbols_process__parser(process);
 	struct debug_file_roots roots;
+	bool own_was_used = false;
+	int err;
+
+	__cleanup_fd int fd = opener__reopen(parser__opener(parser), path_fd, &rules, NULL);
+
+	if (fd < 0)
+		return fd;
+	roots = symbols_process_open_roots(process);
+	roots.own_was_used = &own_was_used;
+	err = parser__unwind(parser, fd, path, &roots, out);
+	symbols_process_close_roots(&roots);
+	/* Others shall not be walked by what this one wrote, nor have no table for it. */
+	if (own_was_used && object_cache__make_own(shared->objects, &process->files[index].object,
+						   process->share->account))
+		return -ENOMEM;
+	return err;
+}
+
+static int build_file(struct symbols_process *process, size_t index)
+{
+	__attribute__((cleanup(unwind_table_release))) struct unwind_table table = { 0 };
+	const struct process_file *file = &process->files[index];
+	struct symbols_shared *shared = process->shared;
 	struct stat st;
 	int err;
 
@@ -126,32 +152,26 @@ static int build_file(struct symbols_process *process, size_t index)
 
 	if (path_fd < 0)
 		return path_fd;
-	if (container_file_stat(path_fd, &st) || !object_is_file(object, &st))
+	if (container_file_stat(path_fd, &st) || !object_is_file(file->object, &st))
 		return -ESTALE;
+	object_cache__find_own(shared->objects, &process->files[index].object,
+			       process->share->account);
 	err = learn_segment(process, index, path_fd);
-	if (err)
+	/* Another process of the account may have had it built. */
+	if (err || !unwind_cache_wants(shared->unwind, object_unwind(file->object)))
 		return err;
-
-	__cleanup_fd int fd = opener__reopen(parser__opener(parser), path_fd, &rules, NULL);
-
-	if (fd < 0)
-		return fd;
-	roots = symbols_process_open_roots(process);
-	err = parser__unwind(parser, fd, procmaps_path(&process->maps, &process->maps.items[index]),
-			     &roots, &table);
-	symbols_process_close_roots(&roots);
-	if (err)
-		return err;
-	return unwind_cache_put(process->shared->unwind, object_unwind(object), &table,
-				account__id(process->share->account));
+	err = parse_rules(process, index, path_fd, &table);
+	return err ? err :
+		     unwind_cache_put(shared->unwind, object_unwind(file->object), &table,
+				      account__id(process->share->account));
 }
 
-static void build(struct symbols_process *process, size_t index, struct unwind_file *file)
+static void build(struct symbols_process *process, size_t index)
 {
 	struct symbols_shared *shared = process->shared;
 	bool is_vdso = process->maps.items[index].kind == PROCMAP_KIND_VDSO;
 	uint64_t begin_ns = symbols_process_load_clock_ns(process);
-	int err = is_vdso			    ? build_vdso(shared, file) :
+	int err = is_vdso			    ? build_vdso(shared, &shared->vdso_unwind) :
 		  symbols_process_may_load(process) ? build_file(process, index) :
 						      -EBUSY;
 
@@ -162,7 +182,10 @@ static void build(struct symbols_process *process, size_t index, struct unwind_f
 		 procmaps_path(&process->maps, &process->maps.items[index]), errstr(err));
 	/* The cache has noted why it did not take it. */
 	if (err != -EDQUOT && err != -ENOSPC)
-		unwind_cache_fail(shared->unwind, file, err);
+		unwind_cache_fail(shared->unwind,
+				  is_vdso ? &shared->vdso_unwind :
+					    object_unwind(process->files[index].object),
+				  err);
 }
 
 /* ---- the space ---- */
@@ -368,7 +391,7 @@ bool symbols_process__step_space(struct symbols_process *process, enum symbols_s
 			process->space_after_ns = clock_boot_ns() + rest_ns(process);
 			return true;
 		}
-		build(process, index, file_of(process, index));
+		build(process, index);
 		return true;
 	}
 	process->is_space_due = tell(process) != 0;

@@ -172,6 +172,9 @@ int debug_file_open(const struct debug_file_roots *roots, const char *path,
 		return fd;
 	if (!debug_file_is_program(&head))
 		return -ENOEXEC;
+	/* Where it is parsed it may do what it likes, also when it turns out to be of another program. */
+	if (wanted->root == DEBUG_FILE_IN_CONTAINER && roots->own_was_used)
+		*roots->own_was_used = true;
 	*size_out = (uint64_t)st.st_size;
 	return take_fd(&fd);
 }
@@ -206,14 +209,17 @@ static int debug_file_try(const struct search *search, const struct debug_file_w
 	return err;
 }
 
+/* The host's first: only root can have put it there, and all that have the program share what it says. */
 static int debug_file_try_roots(const struct search *search, struct debug_file_wanted *wanted)
 {
-	int err;
+	int err = -ENOENT;
 
-	wanted->root = DEBUG_FILE_IN_CONTAINER;
-	err = debug_file_try(search, wanted);
-	if (err && err != -ENOMEM && wanted->place == DEBUG_FILE_BY_BUILD_ID) {
+	if (wanted->place == DEBUG_FILE_BY_BUILD_ID) {
 		wanted->root = DEBUG_FILE_IN_HOST;
+		err = debug_file_try(search, wanted);
+	}
+	if (err && err != -ENOMEM) {
+		wanted->root = DEBUG_FILE_IN_CONTAINER;
 		err = debug_file_try(search, wanted);
 	}
 	return err;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Symbols that were taken out of a program: MiniDebugInfo (.gnu_debugdata, xz), the debug file of
- * its build id, and .gnu_debuglink. Looked for in the container's own file system first, by its build
- * id in the host's, too; a file counts only when its build id is the program's.
+ * its build id, and .gnu_debuglink. Looked for in the container's own file system, by its build id in
+ * the host's first; a file counts only when its build id is the program's. Any file can have that: what
+ * one of a container says holds for that container alone, not for others that have the same program.
  */
 #ifndef JBPF_ELF_DEBUG_FILE_H
 #define JBPF_ELF_DEBUG_FILE_H
+
+#include <stdbool.h>
 
 #include "user/util/attributes.h"
 #include "symbols/elf/build_id.h"
@@ -22,6 +25,7 @@ struct debug_file_roots {
 	int container_fd;      /* O_PATH of /proc/PID/root; -1 = cannot be reached */
 	int host_fd;	       /* the same of pid 1; -1 = cannot be reached */
 	struct opener *opener; /* opens files there */
+	bool *own_was_used; /* set when a file of the container is handed out; NULL: not asked for */
 };
 
 /* gdb's places for a debug file. The numbers cross the border to the parser process. */

@@ -41,6 +41,9 @@ enum object_state {
 struct object {
 	struct object *next; /* in its bucket */
 	struct object_key key;
+	/* Read with a debug file of a container: this account's alone, also if that is ACCOUNT_NONE. */
+	bool is_own;
+	uint64_t account_id; /* ACCOUNT_NONE of everybody's */
 	struct object_table *table;
 	enum object_state state;
 	bool is_hotspot;
@@ -177,29 +180,53 @@ static struct object_key object_key_of(const struct stat *st)
 	};
 }
 
-struct object *object_cache__get(struct object_cache *cache, const struct stat *st)
+/* With one more user; NULL: there is none. */
+static struct object *object_find(struct object_cache *cache, const struct object_key *key,
+				  bool is_own, uint64_t account_id)
+{
+	struct object *object = *object_bucket(cache, key);
+
+	while (object && !(object->is_own == is_own && object->account_id == account_id &&
+			   object_key_equal(&object->key, key)))
+		object = object->next;
+	if (!object)
+		return NULL;
+	if (object->user_cnt++ == 0)
+		object_note_used(cache, object);
+	return object;
+}
+
+/* With one user. */
+static struct object *object_new(struct object_cache *cache, const struct object_key *key,
+				 bool is_own, uint64_t account_id)
+{
+	struct object **bucket = object_bucket(cache, key);
+	struct object *object;
+
+	if (cache->object_cnt >= OBJECT_CACHE_MAX_OBJECTS)
+		object_cache_shrink(cache);
+	object = calloc(1, sizeof(*object));
+	if (!object)
+		return NULL;
+	object->key = *key;
+	object->is_own = is_own;
+	object->account_id = account_id;
+	object->next = *bucket;
+	*bucket = object;
+	object->user_cnt = 1;
+	cache->object_cnt++;
+	return object;
+}
+
+struct object *object_cache__get(struct object_cache *cache, const struct stat *st,
+				 const struct account *account)
 {
 	struct object_key key = object_key_of(st);
-	struct object **bucket = object_bucket(cache, &key);
-	struct object *object = *bucket;
+	struct object *object = object_find(cache, &key, true, account__id(account));
 
-	while (object && !object_key_equal(&object->key, &key))
-		object = object->next;
-	if (!object) {
-		if (cache->object_cnt >= OBJECT_CACHE_MAX_OBJECTS)
-			object_cache_shrink(cache);
-		object = calloc(1, sizeof(*object));
-		if (!object)
-			return NULL;
-		object->key = key;
-		object->next = *bucket;
-		*bucket = object;
-		cache->object_cnt++;
-	} else if (object->user_cnt == 0) {
-		object_note_used(cache, object);
-	}
-	object->user_cnt++;
-	return object;
+	if (!object)
+		object = object_find(cache, &key, false, ACCOUNT_NONE);
+	return object ? object : object_new(cache, &key, false, ACCOUNT_NONE);
 }
 
 void object_cache__put(struct object_cache *cache, struct object *object)
@@ -211,6 +238,46 @@ void object_cache__put(struct object_cache *cache, struct object *object)
 	object_note_unused(cache, object);
 	if (cache->object_cnt > OBJECT_CACHE_MAX_OBJECTS)
 		object_cache_shrink(cache);
+}
+
+/* Puts *object and has `own` in its place, if that is one. */
+static void object_replace(struct object_cache *cache, struct object **object, struct object *own)
+{
+	if (!own)
+		return;
+	object_cache__put(cache, *object);
+	*object = own;
+}
+
+void object_cache__find_own(struct object_cache *cache, struct object **object,
+			    const struct account *account)
+{
+	if (!(*object)->is_own)
+		object_replace(cache, object,
+			       object_find(cache, &(*object)->key, true, account__id(account)));
+}
+
+int object_cache__make_own(struct object_cache *cache, struct object **object,
+			   const struct account *account)
+{
+	const struct object *shared;
+	struct object *own;
+
+	object_cache__find_own(cache, object, account);
+	shared = *object;
+	if (shared->is_own)
+		return 0;
+	own = object_new(cache, &shared->key, true, account__id(account));
+	if (!own)
+		return -ENOMEM;
+	own->state = shared->state;
+	own->is_hotspot = shared->is_hotspot;
+	own->table = shared->table;
+	if (own->table)
+		own->table->user_cnt++;
+	unwind_file_copy_segments(&own->unwind, &shared->unwind);
+	object_replace(cache, object, own);
+	return 0;
 }
 
 bool object_needs_load(const struct object *object)
@@ -332,14 +399,10 @@ static struct object_table *object_cache_share(struct object_cache *cache,
 	return table;
 }
 
-int object_cache__load(struct object_cache *cache, struct object *object, int fd, const char *path,
-		       const struct debug_file_roots *roots, struct account *account)
+/* What the parser said of it: `err`, or *elf. 0 or -errno. */
+static int object_set(struct object_cache *cache, struct object *object, const char *path, int err,
+		      const struct elf_object *elf, struct account *account)
 {
-	struct elf_object elf;
-	int err;
-
-	parser__charge(cache->parser, account);
-	err = parser__elf(cache->parser, fd, path, roots, &elf);
 	if (err == -ENOEXEC) {
 		object->state = OBJECT_STATE_NOT_ELF;
 		return 0;
@@ -348,16 +411,37 @@ int object_cache__load(struct object_cache *cache, struct object *object, int fd
 		object->state = OBJECT_STATE_UNPARSABLE;
 	if (err)
 		return err;
-	object->is_hotspot = elf.is_hotspot;
-	if (elf_symtab__dropped(elf.symtab))
+	object->is_hotspot = elf->is_hotspot;
+	if (elf_symtab__dropped(elf->symtab))
 		pr_debug("symbols: '%s': %zu symbols too many\n", path,
-			 elf_symtab__dropped(elf.symtab));
-	object->table = object_cache_share(cache, elf.symtab, account);
+			 elf_symtab__dropped(elf->symtab));
+	object->table = object_cache_share(cache, elf->symtab, account);
 	if (!object->table)
 		return -ENOMEM;
 	object->state = OBJECT_STATE_ELF;
 	object_cache_evict(cache, object->table);
 	return 0;
+}
+
+int object_cache__load(struct object_cache *cache, struct object **object, int fd, const char *path,
+		       const struct debug_file_roots *roots, struct account *account)
+{
+	struct debug_file_roots noting = *roots;
+	bool own_was_used = false;
+	struct elf_object elf = { .symtab = NULL };
+	int err;
+
+	object_cache__find_own(cache, object, account);
+	if (!object_needs_load(*object))
+		return 0;
+	noting.own_was_used = &own_was_used;
+	parser__charge(cache->parser, account);
+	err = parser__elf(cache->parser, fd, path, &noting, &elf);
+	if (own_was_used && object_cache__make_own(cache, object, account)) {
+		elf_symtab__free(elf.symtab);
+		return -ENOMEM;
+	}
+	return object_set(cache, *object, path, err, &elf, account);
 }
 
 int object_cache__lookup(struct object_cache *cache, struct object *object, uint64_t file_offset,

@@ -7,6 +7,13 @@
  * content decides, not the build id alone: a container can put any build id on any symbols, and
  * must not be able to name the frames of another container.
  *
+ * So an object is everybody's who maps the file, as long as nothing but the file and the host's debug
+ * files was read for it. What was read with a debug file of a container's own, also that it could not
+ * be parsed, is kept in another object, of that account alone: a user who is the first to map a library
+ * of the host must not say what it is called for others. That costs another reading for each account
+ * with such a file; not for all of them, since the services of a host share dozens of libraries, and
+ * few have debug files that the host has not.
+ *
  * Objects are kept while processes use them and some time longer; tables are dropped least
  * recently used first when all together grow past a cap, and read again when they are needed. Those
  * of accounts that hold more than their share go first: a table is on the account that brought it.
@@ -39,20 +46,37 @@ struct parser;
 struct object_cache *object_cache__new(size_t max_bytes, struct parser *parser) __no_null;
 void object_cache__free(struct object_cache *cache); /* NULL is fine */
 
-/* The object of a file, made when new, with one more user. NULL when memory is short. */
-struct object *object_cache__get(struct object_cache *cache, const struct stat *st);
+/*
+ * The object of a file, made when new, with one more user: that of the account alone if there is one,
+ * else everybody's. NULL when memory is short.
+ */
+struct object *object_cache__get(struct object_cache *cache, const struct stat *st,
+				 const struct account *account);
 /* One user less. NULL is fine. */
 void object_cache__put(struct object_cache *cache, struct object *object);
 
 /* Must object_cache__load() be called before the next lookup? */
 bool object_needs_load(const struct object *object);
 /*
- * Reads the symbols from `fd` at the cost of `account`. `path` is where the container
- * has it, for debug files. A file that is no ELF file, or cannot be parsed, is remembered as such. 0;
+ * In place of *object, of which the caller is a user: the object of this file that is the account's alone,
+ * if there is one.
+ */
+void object_cache__find_own(struct object_cache *cache, struct object **object,
+			    const struct account *account);
+/*
+ * The same, made when there is none: it has the symbols that are known of the file by now, and no unwind
+ * table. 0 or -ENOMEM.
+ */
+__must_check int object_cache__make_own(struct object_cache *cache, struct object **object,
+					const struct account *account);
+/*
+ * Reads the symbols from `fd` at the cost of `account`, for *object or, in its place, the account's
+ * own. `path` is where the container has it, for debug files. A file that is no ELF file, or cannot
+ * be parsed, is remembered as such. 0;
  * -EAGAIN the parser rests, or has no more time for this account; another one's may do it;
  * -ENOTRECOVERABLE it failed just now; -ENOMEM, or an error of reading.
  */
-__must_check int object_cache__load(struct object_cache *cache, struct object *object, int fd,
+__must_check int object_cache__load(struct object_cache *cache, struct object **object, int fd,
 				    const char *path, const struct debug_file_roots *roots,
 				    struct account *account);
 

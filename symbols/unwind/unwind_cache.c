@@ -425,6 +425,12 @@ void unwind_file_add_segment(struct unwind_file *file, const struct unwind_segme
 		file->segments[file->segment_cnt++] = *segment;
 }
 
+void unwind_file_copy_segments(struct unwind_file *file, const struct unwind_file *from)
+{
+	file->segment_cnt = from->segment_cnt;
+	memcpy(file->segments, from->segments, sizeof(file->segments));
+}
+
 bool unwind_file_refusal(const struct unwind_file *file, enum unwind_refusal *why_out)
 {
 	if (!file->refusal)

@@ -120,6 +120,8 @@ uint32_t unwind_cache_use(const struct unwind_cache *cache, const struct unwind_
 const struct unwind_segment *unwind_file_segment(const struct unwind_file *file, uint64_t offset,
 						 uint64_t len);
 void unwind_file_add_segment(struct unwind_file *file, const struct unwind_segment *segment);
+/* Those of `from`, which stands for the same file. */
+void unwind_file_copy_segments(struct unwind_file *file, const struct unwind_file *from);
 
 /*
  * The part of a mapping that the file's table covers: `start` is where it maps the file's `offset`,

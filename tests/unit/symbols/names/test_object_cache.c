@@ -52,10 +52,10 @@ static struct object *put_object(struct object_cache *cache, const char *path, c
 	fd = openat(tree.fd, path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
-	object = object_cache__get(cache, &st);
+	object = object_cache__get(cache, &st, payer);
 	assert_non_null(object);
 	if (object_needs_load(object))
-		assert_int_equal(object_cache__load(cache, object, fd, path, &nowhere, payer), 0);
+		assert_int_equal(object_cache__load(cache, &object, fd, path, &nowhere, payer), 0);
 	close(fd);
 	return object;
 }
@@ -200,19 +200,19 @@ static void object_cache_forgets_unused_files_past_its_cap(void **state)
 
 	(void)state;
 	st.st_ino = 1;
-	used = object_cache__get(cache, &st);
+	used = object_cache__get(cache, &st, payer);
 	for (ino_t i = 2; i < OBJECT_CACHE_MAX_OBJECTS + 1; i++) {
 		st.st_ino = i;
-		object_cache__put(cache, object_cache__get(cache, &st));
+		object_cache__put(cache, object_cache__get(cache, &st, payer));
 	}
 	bytes = object_cache__bytes(cache);
 	for (ino_t i = 10000; i < 10100; i++) {
 		st.st_ino = i;
-		object_cache__put(cache, object_cache__get(cache, &st));
+		object_cache__put(cache, object_cache__get(cache, &st, payer));
 	}
 	assert_int_equal(object_cache__bytes(cache), bytes);
 	st.st_ino = 1;
-	assert_ptr_equal(object_cache__get(cache, &st), used);
+	assert_ptr_equal(object_cache__get(cache, &st, payer), used);
 	object_cache__free(cache);
 }
 
@@ -220,7 +220,7 @@ static void object_cache_forgets_unused_files_past_its_cap(void **state)
 static struct object *find_object(struct object_cache *cache, ino_t inode)
 {
 	struct stat st = { .st_size = 1, .st_ino = inode };
-	struct object *object = object_cache__get(cache, &st);
+	struct object *object = object_cache__get(cache, &st, payer);
 
 	assert_non_null(object);
 	object_cache__put(cache, object);
@@ -263,7 +263,7 @@ static void very_many_files_are_forgotten_one_by_one(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(objects); i++) {
 		st.st_ino = i + 1;
-		objects[i] = object_cache__get(cache, &st);
+		objects[i] = object_cache__get(cache, &st, payer);
 		assert_non_null(objects[i]);
 	}
 	bytes = object_cache__bytes(cache);

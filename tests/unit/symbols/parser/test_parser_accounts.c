@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who pays for what the parser process does, and that it serves one account at a time. */
+/* Who pays for what the parser process does, that it serves one account at a time, and whose a failure is. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "symbols/names/object_cache.h"
 #include "symbols/parser/parser_child.h"
+#include "tests/unit/fake_proc.h"
 #include "tests/unit/here.h"
 #include "tests/unit/symbols/parser/parser_testing.h"
 #include "user/sandbox/child_process.h"
@@ -393,6 +395,75 @@ static void containers_that_make_no_sense_are_not_believed(void **state)
 	parser__free(parser);
 }
 
+/* ---- debug files ---- */
+
+/* Asks for the container's debug file, and dies of it. */
+static int main_that_dies_of_debug_files(int socket_fd)
+{
+	static const uint8_t build_id[] = { 0xab, 0xcd };
+	size_t fd_cnt;
+
+	begin(socket_fd);
+	while (take_request(socket_fd) == 0) {
+		message.kind = PARSER_MESSAGE_WANTS;
+		message.numbers[0] = DEBUG_FILE_BY_BUILD_ID;
+		message.numbers[1] = DEBUG_FILE_IN_CONTAINER;
+		message.text_len = sizeof(build_id);
+		memcpy(message.text, build_id, sizeof(build_id));
+		if (parser_message_send(socket_fd, &message, NULL, 0) ||
+		    parser_message_receive(socket_fd, 0, &message, fds, &fd_cnt))
+			return 1;
+		(void)signal(SIGSEGV, SIG_DFL);
+		if (fd_cnt)
+			(void)raise(SIGSEGV);
+		(void)say(socket_fd, PARSER_MESSAGE_DONE, -ENOEXEC, 0);
+	}
+	return 0;
+}
+
+/* The library itself can be read, as everybody has it. */
+static void a_library_that_cannot_be_parsed_for_ones_debug_file_can_be_for_others(void **state)
+{
+	static const struct tiny_elf elf = { .is_dynsym = true };
+	static uint8_t bytes[TINY_ELF_MAX];
+	struct object_cache *cache;
+	struct object *own, *shared;
+	struct parser *parser;
+	struct fake_proc tree;
+	struct stat st;
+	int fd = simple_elf();
+
+	(void)state;
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(fake_proc_make(&tree), 0);
+	fake_proc_put(&tree, "usr/lib/debug/.build-id/ab/cd.debug", bytes,
+		      tiny_elf_write(&elf, bytes));
+	const struct debug_file_roots with = { .container_fd = tree.fd,
+					       .host_fd = -1,
+					       .opener = opener_here() };
+
+	assert_int_equal(parser__open_with(forking(main_that_dies_of_debug_files),
+					   &parser_limits_default, opener_here(), &parser),
+			 0);
+	cache = object_cache__new(0, parser);
+	own = object_cache__get(cache, &st, one);
+	assert_int_equal(object_cache__load(cache, &own, fd, "/x/y", &with, one), -ENOTRECOVERABLE);
+	assert_false(object_needs_load(own));
+	/* Never again for the one ... */
+	assert_ptr_equal(object_cache__get(cache, &st, one), own);
+	/* ... and for the other one as if nothing had been. */
+	shared = object_cache__get(cache, &st, other);
+	assert_ptr_not_equal(shared, own);
+	assert_true(object_needs_load(shared));
+	assert_int_equal(object_cache__load(cache, &shared, fd, "/x/y", &nowhere, other), 0);
+	assert_false(object_needs_load(shared));
+	assert_int_equal(stats_of(parser).failure_cnt, 1);
+	object_cache__free(cache);
+	parser__free(parser);
+	close(fd);
+	assert_int_equal(fake_proc_remove(&tree), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -416,6 +487,9 @@ int main(void)
 						accounts_make, accounts_remove),
 		cmocka_unit_test(containers_of_users_are_read_as_one_would_here),
 		cmocka_unit_test(containers_that_make_no_sense_are_not_believed),
+		cmocka_unit_test_setup_teardown(
+			a_library_that_cannot_be_parsed_for_ones_debug_file_can_be_for_others,
+			accounts_make, accounts_remove),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
