@@ -87,6 +87,7 @@ static void tell_failure(struct push *push, int err)
 static int try_round(struct push *push)
 {
 	const struct push_server_ops *ops = push->round.ops;
+	struct push_clock clock;
 	int err = 0;
 
 	push->asked_ns = 0;
@@ -96,7 +97,8 @@ static int try_round(struct push *push)
 		return err;
 	if (!err) {
 		push->is_checked = true;
-		err = push_round(&push->round);
+		push_round_read_clock(&clock);
+		err = push_round(&push->round, &clock);
 		if (err && !push->round.is_server_failure)
 			return err;
 	}
@@ -169,12 +171,13 @@ static int prepare(struct push *push)
 	err = push_cursor_path(options->state, push->round.ops->name(push->round.server),
 			       options->store, &push->cursor_path);
 	if (!err)
-		err = push_cursor_read(push->cursor_path.data, &push->round.cursor_ns);
+		err = push_cursor_read(push->cursor_path.data, &push->round.place.saved_ns);
 	if (err == -EBADMSG)
 		pr_err("'%s' does not say how far it came: remove it, and all of the store is sent again\n",
 		       push->cursor_path.data);
 	else if (err)
 		pr_err("--state '%s': %s\n", options->state, errstr(err));
+	push->round.place.cursor_ns = push->round.place.saved_ns;
 	push->round.store = options->store;
 	push->round.cursor_path = push->cursor_path.data;
 	return err;

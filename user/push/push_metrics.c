@@ -19,16 +19,14 @@ struct metric {
 
 int push_metrics_write(const char *path, const struct push_round *round, uint64_t failure_cnt)
 {
-	uint64_t now_ns = clock_unix_ns();
+	uint64_t now_ns = clock_unix_ns(), sent_ns = push_round_sent_until(round);
 	const struct metric metrics[] = {
 		{ "jbpf_push_sent_until_timestamp_seconds", "gauge",
 		  "All samples before this time are at the server; 0: none yet.",
-		  round->cursor_ns / CLOCK_NS_PER_S },
+		  sent_ns / CLOCK_NS_PER_S },
 		{ "jbpf_push_lag_seconds", "gauge",
 		  "Time since then; 0 before the first minute was sent.",
-		  round->cursor_ns && round->cursor_ns < now_ns ?
-			  (now_ns - round->cursor_ns) / CLOCK_NS_PER_S :
-			  0 },
+		  sent_ns && sent_ns < now_ns ? (now_ns - sent_ns) / CLOCK_NS_PER_S : 0 },
 		{ "jbpf_push_windows_total", "counter",
 		  "Rows of windows, or profiles, that were sent.", round->sent.window_rows },
 		{ "jbpf_push_samples_total", "counter",

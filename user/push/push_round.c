@@ -13,35 +13,26 @@
 #include "user/util/log.h"
 
 #define PIECE_NS (10 * CLICKHOUSE_MINUTE_NS)
-#define AGAIN_NS (10 * CLICKHOUSE_MINUTE_NS)
-/*
- * Minutes of a day file begin five minutes apart: sent again they would be other rows than those that the
- * server has of the same time.
- */
-#define AGAIN_MAX_AGE_NS (STORE_DAY_FILE_AGE_NS - 24 * STORE_WINDOW_MAX_NS)
-/* A window is stored some seconds after its end; later ones are waited for while the daemon is behind ... */
-#define SETTLE_NS (90 * CLOCK_NS_PER_S)
-/* ... or has stopped: then nothing more comes. */
-#define STOPPED_NS (10 * CLICKHOUSE_MINUTE_NS)
+/* Where the newest window is looked for first; then further back. */
+#define NEWEST_STEP_NS (10 * CLICKHOUSE_MINUTE_NS)
 
 struct piece {
 	struct push_round *round;
+	const struct push_clock *clock;
 	struct push_sum *sum;
 	uint64_t since_ns, until_ns;
 	int err;
 };
 
-static uint64_t minute_of(uint64_t ns)
-{
-	return ns - ns % CLICKHOUSE_MINUTE_NS;
-}
-
 /* A window belongs to the minute in which it begins, and only to that. */
 static bool want(void *ctx, const struct window *window)
 {
 	const struct piece *piece = ctx;
+	const struct push_round *round = piece->round;
 
-	return window->start_unix_ns >= piece->since_ns && window->start_unix_ns < piece->until_ns;
+	return window->start_unix_ns >= piece->since_ns &&
+	       window->start_unix_ns < piece->until_ns &&
+	       (!round->ops->adds_up || push_span_is_new(&round->place, window, piece->clock));
 }
 
 static int take_window(void *ctx, const struct window *window, const char *text, size_t len)
@@ -60,6 +51,19 @@ static void note_damage(void *ctx, const struct store_damage *stretch)
 	cmd_store_damage_note(&piece->round->damage, stretch);
 }
 
+static int visit_event(const char *store, enum event event, uint64_t since_ns, uint64_t until_ns,
+		       const struct store_visitor *visitor)
+{
+	struct store_source *reader;
+	int err = store_source__open(store, event, &reader);
+
+	if (err)
+		return err;
+	err = store_source__visit(reader, since_ns, until_ns, visitor);
+	store_source__free(reader);
+	return err;
+}
+
 static int read_event(struct piece *piece, enum event event)
 {
 	const struct store_visitor visitor = {
@@ -71,13 +75,9 @@ static int read_event(struct piece *piece, enum event event)
 		.window = take_window,
 		.damage = note_damage,
 	};
-	struct store_source *reader;
-	int err = store_source__open(piece->round->store, event, &reader);
+	int err =
+		visit_event(piece->round->store, event, piece->since_ns, piece->until_ns, &visitor);
 
-	if (err)
-		return err;
-	err = store_source__visit(reader, piece->since_ns, piece->until_ns, &visitor);
-	store_source__free(reader);
 	return err ? err : piece->err;
 }
 
@@ -113,9 +113,11 @@ static void add_stats(struct push_sum_stats *total, const struct push_sum_stats 
 				stats->over_limit_samples, stats->dropped_samples);
 }
 
-static int send_piece(struct push_round *round, uint32_t events, uint64_t until_ns)
+static int send_piece(struct push_round *round, uint32_t events, const struct push_clock *clock,
+		      uint64_t until_ns, size_t *streams)
 {
 	struct piece piece = { .round = round,
+			       .clock = clock,
 			       .sum = push_sum__new(),
 			       .since_ns = round->reached_ns,
 			       .until_ns = until_ns };
@@ -127,6 +129,7 @@ static int send_piece(struct push_round *round, uint32_t events, uint64_t until_
 	}
 	if (!err)
 		add_stats(&round->summed, push_sum__stats(piece.sum));
+	*streams = piece.sum ? push_sum__count(piece.sum) : 0;
 	push_sum__free(piece.sum);
 	return err;
 }
@@ -142,17 +145,17 @@ static void widen(struct cmd_store_range *all, const struct cmd_store_range *ran
 		all->last_unix_ns = range->last_unix_ns;
 }
 
-/* The times of what is stored, of all events. */
-static int store_range(const char *store, uint32_t *events, struct cmd_store_range *all)
+/* The times of the samples that are stored, of all events. */
+static int store_range(const char *store, uint32_t events, struct cmd_store_range *all)
 {
-	int err = store_events(store, events);
+	int err = 0;
 
 	*all = (struct cmd_store_range){ .first_unix_ns = UINT64_MAX };
 	for (int event = 0; !err && event < EVENT_CNT; event++) {
 		struct store_source *reader;
 		struct cmd_store_range range;
 
-		if (!(*events & EVENT_BIT(event)))
+		if (!(events & EVENT_BIT(event)))
 			continue;
 		err = cmd_store_open_event(store, (enum event)event, &reader);
 		if (err)
@@ -165,96 +168,212 @@ static int store_range(const char *store, uint32_t *events, struct cmd_store_ran
 	return err ? refuse_unreadable(store, err) : 0;
 }
 
+/* ---- the newest window ---- */
+
+struct newest_search {
+	struct push_newest newest;
+	uint64_t now_ns;
+	bool is_unreadable;
+};
+
+/* Refuses every window, so that no text is decoded. */
+static bool note_newest(void *ctx, const struct window *window)
+{
+	struct newest_search *search = ctx;
+
+	push_span_note(&search->newest, window, search->now_ns);
+	return false;
+}
+
+static void note_unreadable(void *ctx, const struct store_damage *stretch)
+{
+	((struct newest_search *)ctx)->is_unreadable |= stretch->is_unreadable;
+}
+
+/* Host records, too: an idle host has nothing else. Backwards in steps that double. */
+static int find_newest(const char *store, uint32_t events, uint64_t now_ns, struct push_newest *out)
+{
+	struct newest_search search = { .now_ns = now_ns };
+	const struct store_visitor visitor = {
+		.ctx = &search,
+		.merge_ns = CLICKHOUSE_MINUTE_NS,
+		.want = note_newest,
+		.damage = note_unreadable,
+	};
+	uint64_t since_ns = now_ns;
+	int err = 0;
+
+	for (uint64_t step = NEWEST_STEP_NS; !err && since_ns && !search.newest.end_ns; step *= 2) {
+		since_ns = step < now_ns ? now_ns - step : 0;
+		for (int event = 0; !err && event < EVENT_CNT; event++) {
+			if (events & EVENT_BIT(event))
+				err = visit_event(store, (enum event)event, since_ns, now_ns,
+						  &visitor);
+		}
+		if (!err && search.is_unreadable)
+			err = -EIO;
+	}
+	if (err)
+		return refuse_unreadable(store, err);
+	*out = search.newest;
+	return 0;
+}
+
+/* ---- a round ---- */
+
 /* Of a piece that was not confirmed nobody knows what the server has: where that counts twice, it is short. */
 static uint64_t piece_ns(const struct push_round *round)
 {
 	return round->ops->adds_up ? CLICKHOUSE_MINUTE_NS : PIECE_NS;
 }
 
-/* Where the first round of the process, or the one after a failure, begins. */
-static uint64_t begin_of(const struct push_round *round, uint64_t first_ns, uint64_t now_ns)
+static int confirm(struct push_round *round, uint64_t until_ns, size_t streams)
 {
-	uint64_t begin = round->cursor_ns;
-
-	if (!round->ops->adds_up && begin > AGAIN_NS && now_ns - begin < AGAIN_MAX_AGE_NS)
-		begin -= AGAIN_NS;
-	/* Host records may come before the first samples of all. */
-	first_ns -= first_ns % STORE_WINDOW_MAX_NS;
-	return minute_of(begin > first_ns ? begin : first_ns);
-}
-
-/* The first minute that is not complete. */
-static uint64_t end_of(uint64_t last_ns, uint64_t now_ns)
-{
-	uint64_t end = last_ns > now_ns - STOPPED_NS ? last_ns : now_ns - STOPPED_NS;
-
-	return minute_of(end < now_ns - SETTLE_NS ? end : now_ns - SETTLE_NS);
-}
-
-static int confirm(struct push_round *round, uint64_t until_ns)
-{
+	struct push_place *place = &round->place;
 	int err;
 
 	round->reached_ns = until_ns;
 	/* What was sent again is behind it. */
-	if (until_ns <= round->cursor_ns)
+	if (until_ns <= place->cursor_ns)
+		return 0;
+	place->cursor_ns = until_ns;
+	/*
+	 * Time in which nothing was stored is worth no write. To who adds up the file never goes back: a process that
+	 * begins again would not know what of that time was sent.
+	 */
+	if (!streams || (round->ops->adds_up && until_ns <= place->saved_ns))
 		return 0;
 	err = push_cursor_write(round->cursor_path, until_ns);
-	if (err)
+	if (err) {
 		pr_err("'%s': %s\n", round->cursor_path, errstr(err));
-	else
-		round->cursor_ns = until_ns;
-	return err;
+		return err;
+	}
+	if (until_ns > place->saved_ns) {
+		place->saved_ns = until_ns;
+		place->since_boot_ns = 0;
+	}
+	return 0;
 }
 
-static int send_all(struct push_round *round)
+static void turn(struct push_round *round, const struct push_clock *clock)
 {
-	uint64_t now_ns = clock_unix_ns(), end_ns;
+	const struct push_place was = round->place;
+
+	switch (push_span_turn(&round->place, clock, round->ops->adds_up)) {
+	case PUSH_TURN_BACK:
+		pr_warn("'%s' is %" PRIu64
+			" s ahead of this host's clock, which was ahead or is behind: %s\n",
+			round->cursor_path,
+			(uint64_t)((was.cursor_ns - clock->unix_ns) / CLOCK_NS_PER_S),
+			round->ops->adds_up ?
+				"the server adds up, so until then only what is recorded from now on is sent" :
+				"the last 24 hours are sent again, then it goes on");
+		break;
+	case PUSH_TURN_RETURN:
+		pr_info("this host's clock was behind and is right again: sending goes on at '%s'\n",
+			round->cursor_path);
+		break;
+	case PUSH_TURN_NONE:
+		return;
+	}
+	round->reached_ns = 0;
+}
+
+/* reached_ns stays 0 when the store has no samples. */
+static int begin(struct push_round *round, uint32_t events, uint64_t now_ns)
+{
 	struct cmd_store_range range;
-	uint32_t events;
-	int err = store_range(round->store, &events, &range);
+	int err = store_range(round->store, events, &range);
 
 	if (err)
 		return err;
+	/* Behind what cannot be read now the cursor would never come back to it. */
+	if (range.is_first_unsure && range.first_unix_ns > round->place.cursor_ns)
+		return refuse_unreadable(round->store, -EIO);
+	if (range.last_unix_ns)
+		round->reached_ns = push_span_begin(&round->place, range.first_unix_ns, now_ns,
+						    round->ops->adds_up);
+	return 0;
+}
+
+static int send_until(struct push_round *round, uint32_t events, const struct push_clock *clock,
+		      uint64_t end_ns)
+{
+	int err = 0;
+
+	while (!err && round->reached_ns < end_ns) {
+		uint64_t until_ns = round->reached_ns + piece_ns(round);
+		size_t streams;
+
+		if (until_ns > end_ns)
+			until_ns = end_ns;
+		err = send_piece(round, events, clock, until_ns, &streams);
+		if (!err)
+			err = confirm(round, until_ns, streams);
+	}
+	return err;
+}
+
+static int send_all(struct push_round *round, const struct push_clock *clock)
+{
+	bool was_quiet = round->quiet_ns != 0;
+	struct push_newest newest;
+	uint64_t end_ns;
+	uint32_t events;
+	int err = store_events(round->store, &events);
+
+	round->quiet_ns = 0;
+	if (err)
+		return refuse_unreadable(round->store, err);
 	if (!events) {
 		pr_err("there is no store in '%s'; is jbpfd running, or is it another --store?\n",
 		       round->store);
 		return -ENOENT;
 	}
-	/* Behind what cannot be read now the cursor would never come back to it. */
-	if (range.is_first_unsure && range.first_unix_ns > round->cursor_ns)
-		return refuse_unreadable(round->store, -EIO);
-	round->newest_ns = range.last_unix_ns;
-	if (!range.last_unix_ns)
-		return 0;
+	err = find_newest(round->store, events, clock->unix_ns, &newest);
+	if (err || !newest.end_ns)
+		return err;
+	turn(round, clock);
+	end_ns = push_span_end(&newest, clock);
+	/* More may have come for a minute that seemed to be complete: jbpfd is back, or the clock was set back. */
+	if (round->reached_ns > end_ns || (was_quiet && newest.end_ns != round->newest_ns))
+		round->reached_ns = 0;
 	if (!round->reached_ns)
-		round->reached_ns = begin_of(round, range.first_unix_ns, now_ns);
-	end_ns = end_of(range.last_unix_ns, now_ns);
-	/* The rest of a minute that was sent can only come from a clock that was set back. */
-	while (!err && round->reached_ns < end_ns) {
-		uint64_t until_ns = round->reached_ns + piece_ns(round);
-
-		if (until_ns > end_ns)
-			until_ns = end_ns;
-		/* No samples are stored behind the last window. */
-		if (round->reached_ns > range.last_unix_ns)
-			until_ns = end_ns;
-		err = send_piece(round, events, until_ns);
-		if (!err)
-			err = confirm(round, until_ns);
-	}
+		err = begin(round, events, clock->unix_ns);
+	if (err || !round->reached_ns)
+		return err;
+	round->newest_ns = newest.end_ns;
+	err = send_until(round, events, clock, end_ns);
+	if (!err)
+		round->quiet_ns = push_span_quiet(&newest, clock);
 	return err;
 }
 
-int push_round(struct push_round *round)
+int push_round(struct push_round *round, const struct push_clock *clock)
 {
 	int err;
 
 	round->is_server_failure = false;
-	err = send_all(round);
+	err = send_all(round, clock);
 	if (err)
 		round->reached_ns = 0;
 	return err;
+}
+
+void push_round_read_clock(struct push_clock *out)
+{
+	uint64_t awake_ns = clock_monotonic_ns();
+
+	*out = (struct push_clock){ .unix_ns = clock_unix_ns(), .boot_ns = clock_boot_ns() };
+	/* CLOCK_MONOTONIC stands still while the host is suspended. */
+	out->suspended_ns = out->boot_ns - awake_ns;
+}
+
+uint64_t push_round_sent_until(const struct push_round *round)
+{
+	uint64_t cursor_ns = round->place.cursor_ns;
+
+	return round->quiet_ns > cursor_ns ? round->quiet_ns : cursor_ns;
 }
 
 void push_round_release(struct push_round *round)

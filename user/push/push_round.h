@@ -14,6 +14,7 @@
 
 #include "user/cli/cmd_store.h"
 #include "user/push/push_server.h"
+#include "user/push/push_span.h"
 #include "user/util/attributes.h"
 
 /* Zero-initialise and fill the first part; end with push_round_release(). */
@@ -21,13 +22,14 @@ struct push_round {
 	const char *store;	 /* borrowed */
 	const char *cursor_path; /* borrowed */
 	const struct push_server_ops *ops;
-	void *server;	    /* of ops; owned */
-	uint64_t cursor_ns; /* Unix; 0 = nothing was sent yet */
+	void *server; /* of ops; owned */
+	struct push_place place;
 
 	/* What is sent next, in this process; 0 = the first round, or one failed. */
 	uint64_t reached_ns;
-	uint64_t
-		newest_ns; /* Unix; the end of the newest window of the store, as the last round saw it */
+	/* As the last round saw it, Unix: the end of the newest window of the store; push_span_quiet(). */
+	uint64_t newest_ns;
+	uint64_t quiet_ns;
 	struct push_send_stats sent;
 	struct push_sum_stats summed;
 	struct cmd_store_damage damage;
@@ -35,7 +37,10 @@ struct push_round {
 };
 
 /* 0; or -errno: nothing is lost, the next one begins ten minutes before the cursor, or at it (adds_up). */
-__must_check int push_round(struct push_round *round);
+__must_check int push_round(struct push_round *round, const struct push_clock *clock);
+void push_round_read_clock(struct push_clock *out);
+/* Unix ns; all samples before it are at the server, as far as is known; 0 = none yet. */
+uint64_t push_round_sent_until(const struct push_round *round);
 void push_round_release(struct push_round *round);
 
 #endif
