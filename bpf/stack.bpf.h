@@ -234,6 +234,9 @@ static __always_inline bool stack_fit(struct bpf_perf_event_data *ctx, struct sc
 	__u64 bytes = sizeof(state->user.head) + state->user.head.frame_cnt * sizeof(__u64);
 	enum stack_room room;
 
+	/* One that was not walked: the stack in state->user is another thread's. */
+	if (state->key.user_hash == JBPF_HASH_CUT_ALL)
+		return false;
 	if (!state->key.user_hash || bpf_map_lookup_elem(&seen, &state->key.user_hash))
 		return false;
 	room = stack_room(account, set, bytes);
