@@ -18,6 +18,7 @@
 #include "bpf/verifier.bpf.h"
 
 #define EFAULT 14 /* asm-generic/errno-base.h */
+#define EBUSY  16
 
 #define STACK_COPY_BYTES       8192 /* power of two; a copy has two pages at most */
 #define LINE_BYTES	       128  /* a header of a CodeBlob */
@@ -46,7 +47,7 @@ struct visited {
 	__u32 is_waiting;
 	__u32 by_rules; /* how its stack is walked */
 	__u32 rules;	/* as struct jbpf_visit has it */
-	__u32 pad0;
+	__u32 busy_cnt; /* times that this walk found the mappings being changed */
 
 	/* What a walk wants and was not read; a length of 0: nothing. */
 	__u64 miss_at;

@@ -427,12 +427,23 @@ static long walk_piece(__u32 number, struct walked *walked)
 		return 0;
 	if (!visited->miss_len || pass_state_shared.is_aborted)
 		return 1;
-	memory_read(visited, walked->task);
-	return 0;
+	return !memory_read(visited, walked->task);
 }
 
-/* Fills state->user by state->regs. */
-static __always_inline void stack_take_visited(struct visited *visited, struct task_struct *task,
+/* Reads where the stack begins. 1: that is read, or is not to be had. */
+static long walk_first(__u32 number, struct walked *walked)
+{
+	struct visited *visited = visited_get();
+	struct scratch *state = scratch_get();
+
+	if (!visited || !state)
+		return 1;
+	return memory_stack(visited, walked->task, state->regs.sp, sizeof(__u64)) != -EBUSY ||
+	       busy_note(visited);
+}
+
+/* Fills state->user by state->regs. False: nothing of it is true, as its memory could not be read now. */
+static __always_inline bool stack_take_visited(struct visited *visited, struct task_struct *task,
 					       struct scratch *state)
 {
 	struct walked walked = { .task = task };
@@ -441,11 +452,17 @@ static __always_inline void stack_take_visited(struct visited *visited, struct t
 	visited->stack_len = 0;
 	visited->miss_len = 0;
 	visited->denied_at = 0;
-	(void)memory_stack(visited, task, state->regs.sp, sizeof(__u64));
+	visited->busy_cnt = 0;
+	bpf_loop(BUSY_TRIES, walk_first, &walked, 0);
+	if (visited->busy_cnt >= BUSY_TRIES)
+		return false;
 	if (!offcpu_walk_begin(&ctx))
-		bpf_loop(PIECES_MAX + WALK_ROUNDS, walk_piece, &walked, 0);
+		bpf_loop(PIECES_MAX + WALK_ROUNDS + BUSY_TRIES, walk_piece, &walked, 0);
 	visited->miss_len = 0;
+	if (visited->busy_cnt >= BUSY_TRIES)
+		return false;
 	offcpu_walk_end(&ctx);
+	return true;
 }
 
 /* Waits the thread for a disk, or what the kernel takes for one? */
@@ -545,7 +562,18 @@ static __always_inline void visit_set(const struct visited *visited, struct jbpf
 	pass_state_shared.visits++;
 }
 
-/* Counts the sample that was walked, or keeps it with its thread, and notes where that waits. */
+/* Has the thread not run since its last visit? */
+static __always_inline bool is_unmoved(const struct visited *visited,
+				       const struct jbpf_visit *visit)
+{
+	return visit->start_ns == visited->start_ns && visited->is_waiting &&
+	       visit->switches == visited->switches;
+}
+
+/*
+ * Counts the sample that was walked, or keeps it with its thread, and notes where that waits. What could
+ * not be walked now is kept in any case, for the next visit: see visit_again().
+ */
 __noinline int visit_note(__u32 unused)
 {
 	struct visited *visited = visited_get();
@@ -553,7 +581,7 @@ __noinline int visit_note(__u32 unused)
 	struct jbpf_visit *visit;
 	struct jbpf_wait *wait;
 	__u64 kept = 0;
-	bool has_run;
+	bool has_run, is_walked;
 
 	asm volatile("" ::"r"(unused));
 	if (!visited || !state)
@@ -563,16 +591,28 @@ __noinline int visit_note(__u32 unused)
 		samples_count(true, 1);
 		return 0;
 	}
+	is_walked = visited->rules != JBPF_RULES_NONE;
+	if (!is_walked && is_unmoved(visited, visit)) {
+		if (visit_again(visited, visit, true)) {
+			pass_state_shared.visits++;
+			return 0;
+		}
+		/* It may have put the old sample's key there, whose stack is lost. */
+		state->key.user_hash = JBPF_HASH_CUT_ALL;
+		state->key.kernel_hash = 0;
+	}
 	wait = &visit->waits[pass_state_shared.window & 1];
 	has_run = has_thread_run(visited, visit, wait);
 	/* Samples that waited for this walk. */
 	if (wait->window == pass_state_shared.window && visit->start_ns == visited->start_ns)
 		kept = wait->value.count;
-	if (has_run)
+	if (!is_walked)
+		pass_state_shared.unwalked++;
+	if (has_run && is_walked)
 		samples_count(true, kept + 1);
 	else if (!sample_tell(0))
 		return 0;
-	visit_set(visited, visit, state, has_run, has_run ? 0 : kept + 1);
+	visit_set(visited, visit, state, has_run, has_run && is_walked ? 0 : kept + 1);
 	return 0;
 }
 
@@ -638,8 +678,9 @@ static __always_inline int visit_walk(struct task_struct *task)
 		visited->environment_len = 0;
 		if (honours_opt_out && !known_get(&state->key))
 			memory_environment(visited, task);
-		stack_take_visited(visited, task, state);
 		pass_state_shared.walks++;
+		if (!stack_take_visited(visited, task, state))
+			visited->rules = JBPF_RULES_NONE;
 	}
 	if (is_uninterruptible(task))
 		state->key.kernel_hash = stack_take_asleep(task, state);
@@ -693,15 +734,14 @@ __noinline int visit_count(__u32 unused)
 	struct visited *visited = visited_get();
 	struct scratch *state = scratch_get();
 	struct jbpf_visit *visit;
-	bool is_unmoved;
+	bool has_stayed;
 
 	asm volatile("" ::"r"(unused));
 	if (!visited || !state)
 		return false;
 	visit = bpf_map_lookup_elem(&visits, &visited->pid);
-	is_unmoved = visit && visit->start_ns == visited->start_ns && visited->is_waiting &&
-		     visit->switches == visited->switches;
-	if (is_unmoved && visit_again(visited, visit, false)) {
+	has_stayed = visit && is_unmoved(visited, visit);
+	if (has_stayed && visit_again(visited, visit, false)) {
 		pass_state_shared.visits++;
 		return false;
 	}
@@ -711,7 +751,7 @@ __noinline int visit_count(__u32 unused)
 		return false;
 	if (walk_is_chosen(visited, visited->pid))
 		return true;
-	if (is_unmoved && visit_again(visited, visit, true))
+	if (has_stayed && visit_again(visited, visit, true))
 		pass_state_shared.visits++;
 	else
 		keep_unwalked(visited, state);

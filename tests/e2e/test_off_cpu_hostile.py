@@ -26,9 +26,9 @@ class Scene:
         self.assert_goes_on(self.daemon.started)
 
     @staticmethod
-    def program(name, *arguments):
+    def program(name, *arguments, env=None):
         """One of the test's own, once it is at it."""
-        started = subprocess.Popen([AIDS / name, *map(str, arguments)], stdout=subprocess.PIPE, text=True)
+        started = subprocess.Popen([AIDS / name, *map(str, arguments)], stdout=subprocess.PIPE, text=True, env=env)
         assert started.stdout.readline() == "READY\n", name
         return started
 
@@ -60,8 +60,8 @@ def attacker(scene):
     """Starts a program that ends with the test."""
     started = []
 
-    def start(name, *arguments):
-        started.append(scene.program(name, *arguments))
+    def start(name, *arguments, **options):
+        started.append(scene.program(name, *arguments, **options))
         return started[-1]
     yield start
     for one in started:
@@ -97,25 +97,57 @@ def test_processes_without_end(scene, engine):
     container.remove()
 
 
-def test_stack_on_a_file_whose_server_never_answers(scene, attacker, tmp_path):
+@pytest.fixture
+def served(tmp_path):
+    """A FUSE file and its server, which ends before the programs that have the file: their end waits for an answer."""
     folder = tmp_path / "fuse"
     folder.mkdir()
     server = subprocess.Popen([sys.executable, SERVER, AIDS / "waiter", folder], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout.readline() == "mounted\n", "no FUSE file system"
-        program = attacker("waiter", "file", folder / "program")
-        server.send_signal(signal.SIGUSR1)
-        assert server.stdout.readline() == "hangs\n"
-        began = time.time()
-        # It is counted, but nobody touches that memory.
-        wait_until(lambda: scene.seen(program.pid, "pause_[k]", began, "--idle") >= ENOUGH, 120, "it is seen to wait")
-        scene.assert_goes_on(began)
-        assert f"the memory of process {program.pid} cannot be read" not in scene.daemon.log()
+        yield folder / "program", server
     finally:
-        # Before its program: that one's end waits for an answer.
         server.kill()
         server.wait()
         subprocess.run(["umount", "-l", folder], check=False)
+
+
+def assert_nobody_waited(scene, program):
+    assert f"the memory of process {program.pid} cannot be read" not in scene.daemon.log()
+
+
+def test_stack_on_a_file_whose_server_never_answers(scene, attacker, served):
+    path, server = served
+    program = attacker("waiter", "file", path)
+    server.send_signal(signal.SIGUSR1)
+    assert server.stdout.readline() == "hangs\n"
+    began = time.time()
+    # It is counted, but nobody touches that memory.
+    wait_until(lambda: scene.seen(program.pid, "pause_[k]", began, "--idle") >= ENOUGH, 120, "it is seen to wait")
+    scene.assert_goes_on(began)
+    assert_nobody_waited(scene, program)
+
+
+@pytest.mark.parametrize("what", ["edge", "frame"])
+def test_memory_that_ends_before_such_a_file(scene, attacker, served, what):
+    """What is read there begins in memory of no file, and would end in the file."""
+    path, server = served
+    server.send_signal(signal.SIGHUP)
+    program = attacker("waiter", what, path)
+    began = time.time()
+    wait_until(lambda: scene.seen(program.pid, "pause_[k]", began, "--idle") >= ENOUGH, 120, "it is seen to wait")
+    scene.assert_goes_on(began)
+    assert_nobody_waited(scene, program)
+
+
+def test_such_a_file_in_the_middle_of_an_environment(scene, attacker, served):
+    path, server = served
+    server.send_signal(signal.SIGHUP)
+    program = attacker("waiter", "environment", path, env={"FILL": "x" * 16000})
+    began = time.time()
+    scene.assert_goes_on(began)
+    scene.assert_goes_on(time.time())
+    assert_nobody_waited(scene, program)
 
 
 def test_nothing_is_lost_silently(scene):

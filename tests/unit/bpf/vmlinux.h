@@ -70,22 +70,31 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+struct mm_struct {
+	unsigned long env_start, env_end;
+};
+
 struct task_struct {
+	int pid, tgid;
+	char comm[16];
 	struct task_struct *group_leader;
 	struct css_set *cgroups;
 	struct pid *thread_pid;
 	void *stack;
-	void *mm;
+	struct mm_struct *mm;
 	__u64 start_boottime;
 	__u64 self_exec_id;
 	unsigned int flags;
 	unsigned int in_execve;
 };
 
-#define READ_1(from, a)		  (from)->a
-#define READ_2(from, a, b)	  (from)->a->b
-#define READ_OF(a, b, which, ...) which
-#define BPF_CORE_READ(from, ...)  READ_OF(__VA_ARGS__, READ_2, READ_1)(from, __VA_ARGS__)
+#define READ_1(from, a)			(from)->a
+#define READ_2(from, a, b)		(from)->a->b
+#define READ_3(from, a, b, c)		(from)->a->b->c
+#define READ_4(from, a, b, c, d)	(from)->a->b->c->d
+#define READ_OF(a, b, c, d, which, ...) which
+#define BPF_CORE_READ(from, ...) \
+	READ_OF(__VA_ARGS__, READ_4, READ_3, READ_2, READ_1)(from, __VA_ARGS__)
 
 #define BPF_CORE_READ_BITFIELD_PROBED(from, field) (from)->field
 #define bpf_core_field_exists(field)		   ((void)sizeof(field), false)

@@ -311,6 +311,9 @@ static void end_hung(struct offcpu *offcpu, uint32_t tgid, uint64_t now_ns)
 	hang_watch_ban(&offcpu->hangs, tgid, now_ns);
 	offcpu->restarts++;
 	child_end(offcpu);
+	if (offcpu->is_stuck)
+		pr_warn("off-cpu: nothing waiting is sampled until the file system of a file that process %u has in its memory answers, or its server ends\n",
+			tgid);
 }
 
 bool offcpu_is_silent(const volatile struct jbpf_pass *pass, uint64_t now_ns)
