@@ -97,6 +97,42 @@ static void each_host_has_a_side_of_its_own(void **state)
 	diff_catalog__free(catalog);
 }
 
+static void what_a_host_lost_that_was_not_asked_for_is_not_of_the_side(void **state)
+{
+	const struct selection selection = { .host = "web-1" };
+	const struct compare_load what = {
+		.selection = &selection,
+		.since_unix_ns = START_S * SECOND,
+		.until_unix_ns = (START_S + 60) * SECOND,
+		.block_ns = 60 * SECOND,
+	};
+	struct window window = { .pid = 40,
+				 .start_unix_ns = START_S * SECOND,
+				 .duration_ns = 10 * SECOND,
+				 .frequency_hz = 99,
+				 .counts.samples = 7,
+				 .labels = { [WINDOW_LABEL_HOST] = "web-1" } };
+	struct diff_catalog *catalog = diff_catalog__new();
+	struct compare_loader *loader;
+	struct compare_loaded loaded;
+
+	(void)state;
+	assert_int_equal(compare_loader__new(&what, catalog, &loader), 0);
+	assert_true(compare_loader__want(loader, &window));
+	assert_int_equal(compare_loader__add(loader, &window, LINE, strlen(LINE)), 0);
+	window.pid = 0;
+	window.lost[WINDOW_LOSS_COUNTS_FULL] = 2;
+	assert_false(compare_loader__want(loader, &window));
+	window.lost[WINDOW_LOSS_COUNTS_FULL] = 90;
+	window.labels[WINDOW_LABEL_HOST] = "web-2";
+	assert_false(compare_loader__want(loader, &window));
+	assert_int_equal(compare_loader__finish(loader, &loaded), 0);
+	assert_int_equal(diff_side__block(loaded.side, 0)->lost_samples, 2);
+	compare_loaded_release(&loaded);
+	compare_loader__free(loader);
+	diff_catalog__free(catalog);
+}
+
 static void add_stream(struct streams *streams, const char *host, uint32_t pid)
 {
 	struct window window = { .pid = pid, .counts.samples = 1 };
@@ -323,6 +359,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_host_has_a_side_of_its_own),
+		cmocka_unit_test(what_a_host_lost_that_was_not_asked_for_is_not_of_the_side),
 		cmocka_unit_test(hosts_on_both_sides_and_few_hosts_calibrate_nothing),
 		cmocka_unit_test(replicas_are_containers_and_processes_outside_of_any),
 		cmocka_unit_test(one_host_with_a_tenth_more_is_found_and_no_other),

@@ -539,26 +539,6 @@ static void what_is_of_the_other_group_is_left_out(void **state)
 	world_end(&world);
 }
 
-static void what_a_host_lost_that_was_not_asked_for_is_not_of_the_side(void **state)
-{
-	struct world world = { .selection = { .host = "web-1" } };
-	struct window window = window_at(START_S, 1, 10);
-	struct window record = window_at(START_S, 0, 10);
-
-	(void)state;
-	world_begin(&world, START_S, START_S + BLOCK_S);
-	window.labels[WINDOW_LABEL_HOST] = "web-1";
-	assert_true(give(&world, &window, STACK " 10\n"));
-	record.lost[WINDOW_LOSS_COUNTS_FULL] = 2;
-	record.labels[WINDOW_LABEL_HOST] = "web-1";
-	assert_false(compare_loader__want(world.loader, &record));
-	record.lost[WINDOW_LOSS_COUNTS_FULL] = 90;
-	record.labels[WINDOW_LABEL_HOST] = "web-2";
-	assert_false(compare_loader__want(world.loader, &record));
-	assert_int_equal(finish(&world, 1)->lost_samples, 2);
-	world_end(&world);
-}
-
 static void selectors_images_and_kinds_are_obeyed(void **state)
 {
 	static const char *const shop_labels[SELECT_BY_CNT] = { [SELECT_BY_IMAGE] = "shop:1.*" };
@@ -803,7 +783,6 @@ int main(void)
 		cmocka_unit_test(no_warm_up_leaves_nothing_out),
 		cmocka_unit_test(another_rate_within_a_block_is_left_out_and_counted),
 		cmocka_unit_test(what_is_of_the_other_group_is_left_out),
-		cmocka_unit_test(what_a_host_lost_that_was_not_asked_for_is_not_of_the_side),
 		cmocka_unit_test(selectors_images_and_kinds_are_obeyed),
 		cmocka_unit_test(samples_of_other_threads_are_left_out),
 		cmocka_unit_test(wall_counts_samples_of_equal_weight),
