@@ -122,6 +122,12 @@ def test_times_are_shown_in_the_zone_in_which_they_are_read(store):
     times = ("--since", "2023-11-14 23:13:30", "--until", "2023-11-14 23:14:00 CET")
     result = jbpf("dump", "--store", store, *times, "--format", "top", env=berlin)
     assert lines_of(result.stdout)[1].startswith("2023-11-14 23:13:30 CET to 2023-11-14 23:14:00 CET (30s)"), result
+    for picture in ("html", "svg"):
+        result = jbpf("dump", "--store", store, *times, "--format", picture, env=berlin)
+        assert "2023-11-14 23:13:30 CET to 2023-11-14 23:14:00 CET (30s)" in result.stdout
+    sides = ("--before", "2023-11-14 23:13:20..2023-11-14 23:14:00", "--after", "2023-11-14 23:14:00..2023-11-15 01:00:00")
+    result = jbpf("diff", "--store", store, *sides, "--format", "top", env=berlin)
+    assert "2023-11-14 23:13:20 CET to 2023-11-14 23:14:00 CET" in result.stdout, result
     result = jbpf("dump", "--store", store, *times, "--list", env=berlin)
     assert "2023-11-14 23:13:40 CET" in result.stdout, result
     result = jbpf("dump", "--store", store, *times, "--list", "--format", "json", env=berlin)

@@ -106,14 +106,13 @@ bool info_has_gap(const struct output_info *info)
 	return info->covered_ns && covered_ns < asked_ns;
 }
 
-static void append_range(struct strbuf *out, const struct output_info *info,
-			 void (*append_time)(struct strbuf *out, uint64_t unix_ns))
+void info_append_range(struct strbuf *out, const struct output_info *info)
 {
 	if (info->until_unix_ns == 0)
 		return;
-	append_time(out, info->since_unix_ns);
+	info_append_local_time(out, info->since_unix_ns);
 	strbuf_puts(out, " to ");
-	append_time(out, info->until_unix_ns);
+	info_append_local_time(out, info->until_unix_ns);
 	if (info->until_unix_ns <= info->since_unix_ns)
 		return;
 	strbuf_puts(out, " (");
@@ -124,11 +123,6 @@ static void append_range(struct strbuf *out, const struct output_info *info,
 		strbuf_puts(out, " were recorded");
 	}
 	strbuf_putc(out, ')');
-}
-
-void info_append_range(struct strbuf *out, const struct output_info *info)
-{
-	append_range(out, info, info_append_time);
 }
 
 uint64_t info_events(const struct output_info *info, uint64_t samples)
@@ -374,7 +368,7 @@ void info_append_header(struct strbuf *out, const struct output_info *info, uint
 	append_line(out, info->title);
 	append_line(out, info->subtitle);
 	before = out->len;
-	append_range(out, info, info_append_local_time);
+	info_append_range(out, info);
 	if (out->len > before)
 		strbuf_putc(out, '\n');
 	info_append_samples(out, info, samples);

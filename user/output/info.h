@@ -20,7 +20,7 @@ void info_append_local_time(struct strbuf *out, uint64_t unix_ns);
 /* info_append_time() as a member of a JSON object. */
 void info_json_time(struct json_writer *json, const char *key, uint64_t unix_ns);
 /*
- * "2026-11-21T13:00:00Z to 2026-11-21T13:10:00Z (10m)", or "(10m, of which 70s were recorded)"; "" when
+ * "2026-11-21 14:00:00 CET to 2026-11-21 14:10:00 CET (10m)", or "(10m, of which 70s were recorded)"; "" when
  * no time is known.
  */
 void info_append_range(struct strbuf *out, const struct output_info *info);
