@@ -89,6 +89,12 @@ def first_run(store, tmp_path_factory):
     return days(store, output, "--fail-on", "regression"), output
 
 
+def test_the_summary_is_printed_where_json_is_asked_for(store, tmp_path):
+    result = days(store, tmp_path, "--fail-on", "regression", "--format", "json")
+    assert result.returncode == 4, result.stderr
+    assert json.loads(result.stdout) == summary_of(tmp_path)[0]
+
+
 def test_a_regression_fails_the_job_and_has_a_page(first_run):
     result, output = first_run
     assert result.returncode == 4, result.stderr

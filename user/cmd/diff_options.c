@@ -223,10 +223,10 @@ static const struct option_row output_rows[] = {
 	{ .name = "format",
 	  .kind = OPTION_KIND_WORD,
 	  .metavar = "FORMAT",
-	  .help = "form of the output",
+	  .help = "form of the output; with --days top or json",
 	  .fallback = "that of FILE's ending, or top",
 	  .words = format_words,
-	  .uses = ONE_PICTURE,
+	  .uses = ONE_PICTURE | DAYS,
 	  OPTION_FIELD(struct parsing, options.format) },
 	{ OPTION_ROW_OUTPUT(struct parsing, options.output), .fallback = "-",
 	  .uses = ONE_PICTURE | OUTLIERS },
@@ -421,6 +421,32 @@ static int split_fail_on(struct option_walk *walk, struct diff_cmd_options *opti
 	return 0;
 }
 
+static int check_days(struct option_walk *walk, const struct diff_cmd_options *options)
+{
+	if (options->fail_on == DIFF_CMD_FAIL_ON_SLOWER)
+		return options_refuse(walk,
+				      "--fail-on slower does not go with --days, which learns from "
+				      "earlier days; give --fail-on regression");
+	if (options->format != DIFF_CMD_FORMAT_TOP && options->format != DIFF_CMD_FORMAT_JSON)
+		return options_refuse(
+			walk, "--days prints lines (top) or json; its pages and flame graphs go "
+			      "to --output-dir");
+	if (selection_is_of_threads(&options->selection))
+		return options_refuse(walk,
+				      "--thread does not go with --days, which compares whole "
+				      "services");
+	if (options->stores.cnt > 1)
+		return options_refuse(
+			walk, "--days takes one --store: what it keeps of a service is of one");
+	if (event_is_view(options->event))
+		return options_refuse(
+			walk,
+			"--days does not go with --event %s, which is read from others; "
+			"give cpu and off-cpu, one after the other",
+			event_name(options->event));
+	return 0;
+}
+
 static int check_combination(struct option_walk *walk, struct diff_cmd_options *options)
 {
 	int err = find_mode(walk);
@@ -436,10 +462,6 @@ static int check_combination(struct option_walk *walk, struct diff_cmd_options *
 	if (options->mode == DIFF_CMD_MODE_FILES && options->fail_on)
 		return options_refuse(
 			walk, "--fail-on: two files cannot show that a change is more than chance");
-	if (options->mode == DIFF_CMD_MODE_DAYS && options->fail_on == DIFF_CMD_FAIL_ON_SLOWER)
-		return options_refuse(walk,
-				      "--fail-on slower does not go with --days, which learns from "
-				      "earlier days; give --fail-on regression");
 	if (options->mode == DIFF_CMD_MODE_OUTLIERS &&
 	    options->fail_on == DIFF_CMD_FAIL_ON_REGRESSION)
 		return options_refuse(
@@ -447,23 +469,12 @@ static int check_combination(struct option_walk *walk, struct diff_cmd_options *
 			      "looks at no earlier days; give --fail-on slower");
 	options->has_event = options_given(walk, "event");
 	options->statistics.alarm_without_history = options->fail_on == DIFF_CMD_FAIL_ON_SLOWER;
-	if (options->mode == DIFF_CMD_MODE_DAYS && selection_is_of_threads(&options->selection))
-		return options_refuse(walk,
-				      "--thread does not go with --days, which compares whole "
-				      "services");
-	if (options->mode == DIFF_CMD_MODE_DAYS && options->stores.cnt > 1)
-		return options_refuse(
-			walk, "--days takes one --store: what it keeps of a service is of one");
-	if (options->mode == DIFF_CMD_MODE_DAYS && event_is_view(options->event))
-		return options_refuse(
-			walk,
-			"--days does not go with --event %s, which is read from others; "
-			"give cpu and off-cpu, one after the other",
-			event_name(options->event));
 	if (options->mode == DIFF_CMD_MODE_TIMES)
 		err = check_times(walk, options);
 	else if (options->mode == DIFF_CMD_MODE_GROUPS)
 		err = check_groups(walk, options);
+	else if (options->mode == DIFF_CMD_MODE_DAYS)
+		err = check_days(walk, options);
 	if (!err &&
 	    (options->mode == DIFF_CMD_MODE_GROUPS || options->mode == DIFF_CMD_MODE_OUTLIERS))
 		err = set_group_times(walk, options);

@@ -37,6 +37,7 @@ struct days_run {
 	struct daily_dir dir;
 	struct cmd_store_damage damage;
 	struct daily_services services;
+	struct strbuf summary;		/* what summary.json has */
 	struct daily_outcome *outcomes; /* room for all services */
 	size_t outcome_cnt;
 };
@@ -160,11 +161,10 @@ static int write_day(struct days_run *run)
 	err = daily_report_html(&report, &text);
 	if (!err)
 		err = daily_dir_write(&run->dir, "index.html", &text);
-	strbuf_clear(&text);
 	if (!err)
-		err = daily_report_json(&report, &text);
+		err = daily_report_json(&report, &run->summary);
 	if (!err)
-		err = daily_dir_write(&run->dir, "summary.json", &text);
+		err = daily_dir_write(&run->dir, "summary.json", &run->summary);
 	return err ? err : daily_dir_end(&run->dir, job->after_last.text);
 }
 
@@ -174,6 +174,8 @@ static int print_day(const struct days_run *run)
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	int err = 0;
 
+	if (run->options->format == DIFF_CMD_FORMAT_JSON)
+		return cmd_write(NULL, &run->summary);
 	if (run->job.event != EVENT_CPU)
 		strbuf_printf(&text, "%s:\n", event_title(run->job.event));
 	for (int state = 0; state <= DAILY_STATE_NOT_COMPARED; state++)
@@ -295,6 +297,7 @@ static int run_event(const struct diff_cmd_options *options, enum event event, u
 	for (size_t i = 0; i < run.outcome_cnt; i++)
 		daily_outcome_release(&run.outcomes[i]);
 	free(run.outcomes);
+	strbuf_release(&run.summary);
 	daily_services_release(&run.services);
 	daily_dir_close(&run.dir);
 	return code;
