@@ -16,6 +16,8 @@
 /* What is behind a mapping; beside maps.items[i]. */
 struct process_file {
 	struct object *object; /* NULL = no file, or it could not be opened */
+	uint64_t
+		rules_after_ns; /* CLOCK_BOOTTIME; this process does not have its table built before */
 };
 
 /* Samples whose stacks ended in a file for want of a rule; 0 = there is none. */

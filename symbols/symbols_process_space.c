@@ -42,6 +42,9 @@
 /* Until it is tried again. */
 #define SPACE_NO_MEMORY_NS CLOCK_NS_PER_S
 
+/* So long after a file could not be read, a process tries again. */
+#define RULES_RETRY_NS (60 * CLOCK_NS_PER_S)
+
 /* Fewer stacks that end in a file are no ground to name it. */
 #define END_WORTH_SAMPLES 20
 
@@ -181,11 +184,14 @@ static void build(struct symbols_process *process, size_t index)
 	pr_debug("unwind: pid %u: '%s': %s\n", process->id.pid,
 		 procmaps_path(&process->maps, &process->maps.items[index]), errstr(err));
 	/* The cache has noted why it did not take it. */
-	if (err != -EDQUOT && err != -ENOSPC)
-		unwind_cache_fail(shared->unwind,
-				  is_vdso ? &shared->vdso_unwind :
-					    object_unwind(process->files[index].object),
-				  err);
+	if (err == -EDQUOT || err == -ENOSPC)
+		return;
+	unwind_cache_fail(
+		shared->unwind,
+		is_vdso ? &shared->vdso_unwind : object_unwind(process->files[index].object), err);
+	/* Where it cannot be read here: another process may open it, or have time left. */
+	process->files[index].rules_after_ns =
+		symbols_process_may_load(process) ? clock_boot_ns() + RULES_RETRY_NS : UINT64_MAX;
 }
 
 /* ---- the space ---- */
@@ -350,12 +356,22 @@ void symbols_process_release_space(struct symbols_process *process)
 	free(process->space_tables);
 }
 
+/* Should this process have the table of the mapping's file built? */
+static bool wants_table(const struct symbols_process *process, size_t index,
+			const struct unwind_file *file)
+{
+	uint64_t after_ns = process->files[index].rules_after_ns;
+
+	return unwind_cache_wants(process->shared->unwind, file) &&
+	       (!after_ns || clock_boot_ns() >= after_ns);
+}
+
 static int find_wanted(const struct symbols_process *process, size_t *index_out)
 {
 	for (size_t i = 0; i < process->maps.cnt; i++) {
 		const struct unwind_file *file = file_of(process, i);
 
-		if (!file || !unwind_cache_wants(process->shared->unwind, file))
+		if (!file || !wants_table(process, i, file))
 			continue;
 		*index_out = i;
 		return 0;
@@ -428,7 +444,7 @@ void symbols_process__note_sampled(struct symbols_process *process)
 		if (!file)
 			continue;
 		(void)unwind_cache_use(cache, file);
-		process->is_space_due |= unwind_cache_wants(cache, file) ||
+		process->is_space_due |= wants_table(process, i, file) ||
 					 has_other_table(process, i, file);
 	}
 }

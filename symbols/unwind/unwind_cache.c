@@ -270,6 +270,9 @@ static void refuse(struct unwind_cache *cache, struct unwind_file *file, enum un
 {
 	cache->stats.refused_cnt[why]++;
 	file->refusal = why + 1;
+	/* Of a file that cannot be read it is said, but it is no fault of the file: another process may read it. */
+	if (why == UNWIND_REFUSED_UNREADABLE)
+		return;
 	if (why == UNWIND_REFUSED_LARGE || why == UNWIND_REFUSED_DAMAGED)
 		file->state = UNWIND_FILE_REFUSED;
 	else

@@ -59,9 +59,9 @@ struct unwind_file {
 
 /* Why a file that could have a table has none; counted. */
 enum unwind_refusal {
-	UNWIND_REFUSED_LARGE = 0,  /* more than a table may have, or than half of all room */
-	UNWIND_REFUSED_DAMAGED,	   /* its information makes no sense, or the parser failed on it */
-	UNWIND_REFUSED_UNREADABLE, /* it could not be opened, read, or parsed now: again later */
+	UNWIND_REFUSED_LARGE = 0, /* more than a table may have, or than half of all room */
+	UNWIND_REFUSED_DAMAGED,	  /* its information makes no sense, or the parser failed on it */
+	UNWIND_REFUSED_UNREADABLE, /* a process could not open, read, or have it parsed: others may */
 	UNWIND_REFUSED_SHARE,	   /* its account holds as much as is left for all others */
 	UNWIND_REFUSED_FULL,	   /* all tables are in use */
 	UNWIND_REFUSED_KERNEL,	   /* the kernel did not take it */
@@ -105,7 +105,8 @@ __must_check int unwind_cache_put(struct unwind_cache *cache, struct unwind_file
 				  const struct unwind_table *table, uint64_t account);
 /*
  * The file has none: -ENODATA there is no information; -EOPNOTSUPP: the same, but its code keeps
- * frame pointers; -EFBIG, -ENOEXEC, -ENOTRECOVERABLE: never; anything else: not now.
+ * frame pointers; -EFBIG, -ENOEXEC, -ENOTRECOVERABLE: never. Anything else is of the process that asked: it
+ * is told as unreadable, and still wanted.
  */
 void unwind_cache_fail(struct unwind_cache *cache, struct unwind_file *file, int err);
 /* The other side did not take this one. */

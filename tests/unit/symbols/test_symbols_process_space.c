@@ -600,6 +600,32 @@ static void a_file_that_changed_is_not_read(void **state)
 	check_mapping(0, LIBRARY, 0, 0);
 }
 
+/* Whoever maps a library first must not say whether others are walked by its rules. */
+static void who_may_read_no_more_keeps_no_table_from_others(void **state)
+{
+	struct symbols_process *spent;
+	struct unwind_facts facts;
+
+	(void)state;
+	put_library("files/libx.so", 2);
+	spent = open_pid(100, 1, LIBRARY_MAP);
+	spent->load_ns = UINT64_MAX / 2;
+	assert_true(build_all() < 10);
+	assert_int_equal(told.table_cnt, 0);
+	assert_int_equal(told.space_cnt, 1);
+	assert_true(symbols_process__unwind_facts(spent, &facts));
+	assert_int_equal(facts.without[0].why, UNWIND_WHY_UNREADABLE);
+	(void)open_pid(101, 2, LIBRARY_MAP);
+	build_all();
+	assert_int_equal(told.table_cnt, 1);
+	check_mapping(0, LIBRARY, told.table, 0);
+	/* It has what another one had built. */
+	symbols_process__note_sampled(spent);
+	build_all();
+	assert_int_equal(told.pid, 100);
+	check_mapping(0, LIBRARY, told.table, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
 
 int main(void)
@@ -622,6 +648,7 @@ int main(void)
 		TEST(without_rules_it_is_told_that_frame_pointers_are_all),
 		TEST(a_file_in_which_stacks_end_is_told),
 		TEST(a_file_that_changed_is_not_read),
+		TEST(who_may_read_no_more_keeps_no_table_from_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
