@@ -96,7 +96,8 @@ class Page:
         return dict(re.findall(r"([^=&]+)=([^&]*)", words))
 
     def drag(self, first, last, shift=False):
-        """From the middle of a step to the middle of another."""
+        """From the middle of a step to the middle of another, of the time line that was asked for last."""
+        self.settle()
         box = self.browser.js("const b = document.querySelector('#plot .u-over').getBoundingClientRect();"
                               "return [b.left, b.top, b.width, b.height];")
         over = self.driver.find_element(By.CSS_SELECTOR, "#plot .u-over")
