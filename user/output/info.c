@@ -492,6 +492,11 @@ static int next_tier(const uint64_t *tiers, int last)
 	return best;
 }
 
+enum frame_kind info_main_tier(const uint64_t tiers[static FRAME_KIND_CNT])
+{
+	return (enum frame_kind)next_tier(tiers, FRAME_KIND_NATIVE);
+}
+
 void info_append_tiers(struct strbuf *out, const uint64_t tiers[static FRAME_KIND_CNT],
 		       uint64_t whole)
 {

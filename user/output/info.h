@@ -91,6 +91,8 @@ const char *info_plural(uint64_t cnt);
 /* part / whole in percent; 0 when the whole is. */
 double info_percent(uint64_t part, uint64_t whole);
 
+/* The tier that ran most; FRAME_KIND_NATIVE: none did. */
+enum frame_kind info_main_tier(const uint64_t tiers[static FRAME_KIND_CNT]);
 /*
  * The tiers of a Java method, by enum frame_kind, behind its name: "  [jit 93 %, inlined 7 %]", or
  * "  [jit]" when it is the only one.

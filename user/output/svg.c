@@ -130,13 +130,9 @@ static void svg_label(struct svg *svg, const struct tree_frame *frame, double x,
 /* Of a method that several tiers ran, the one that ran most of it. */
 static enum tree_kind svg_kind(const uint64_t *tiers, enum tree_kind kind)
 {
-	if (!tree_kind_is_java(kind))
-		return kind;
-	for (int tier = TREE_KIND_JIT; tier <= TREE_KIND_INLINED; tier++) {
-		if (tiers[tier] > tiers[kind])
-			kind = (enum tree_kind)tier;
-	}
-	return kind;
+	enum frame_kind tier = tree_kind_is_java(kind) ? info_main_tier(tiers) : FRAME_KIND_NATIVE;
+
+	return tier == FRAME_KIND_NATIVE ? kind : (enum tree_kind)tier;
 }
 
 static void svg_frame(struct svg *svg, const struct tree_node *node, double x)

@@ -148,7 +148,7 @@ static int tree_add(struct tree_builder *builder, const struct profile_stack *st
 
 	while (stack_text_next(&text, &len, &frame)) {
 		size_t end = (size_t)(frame.text - stack->text) + frame.text_len;
-		struct tree_frame child = tree_frame_of(&frame, node == 0);
+		struct tree_frame child;
 		int err;
 
 		if (depth < old_cnt && end <= common && builder->steps[depth].end == end) {
@@ -157,6 +157,7 @@ static int tree_add(struct tree_builder *builder, const struct profile_stack *st
 		}
 		old_cnt = 0;
 		builder->step_cnt = depth++;
+		child = tree_frame_of(&frame, node == 0);
 		err = tree_child(builder, node, &child, &node);
 		if (!err)
 			err = tree_push_step(builder,
