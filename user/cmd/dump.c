@@ -70,11 +70,6 @@ static bool dump_want(void *ctx, const struct window *window)
 	struct dump *dump = ctx;
 	const struct selection *selection = &dump->options->selection;
 
-	if (!selection_covers(selection, window))
-		return false;
-	if (window->pid ? !selection_matches(selection, window) :
-			  !selection_takes_host(selection, window))
-		return false;
 	dump->seen_events |= window->event < EVENT_CNT ? EVENT_BIT(window->event) : 0;
 	if (!window->pid && !event_counts_time(dump->options->event, window)) {
 		for (int i = 0; i < WINDOW_LOSS_CNT; i++)

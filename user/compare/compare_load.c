@@ -166,13 +166,11 @@ static bool is_of_group(const struct compare_load *what, const struct window *wi
 	       (!what->others || !has_labels(what->others, window));
 }
 
-/* A host's record has no label but the host's: is the host one of those of the side? */
-static bool is_of_hosts(const struct compare_load *what, const struct window *window)
+static bool is_of_host(const struct compare_load *what, const struct window *window)
 {
 	const char *host = what->labels ? what->labels[SELECT_BY_HOST] : NULL;
 
-	return selection_takes_host(what->selection, window) &&
-	       (!host || select_by_matches(SELECT_BY_HOST, host, window));
+	return !host || select_by_matches(SELECT_BY_HOST, host, window);
 }
 
 static uint64_t subtract(uint64_t a, uint64_t b)
@@ -276,17 +274,17 @@ static void note_stream(struct compare_loader *loader, const struct window *wind
 bool compare_loader__want(struct compare_loader *loader, const struct window *window)
 {
 	if (window->start_unix_ns < loader->what.since_unix_ns ||
-	    window->start_unix_ns >= loader->what.until_unix_ns)
+	    window->start_unix_ns >= loader->what.until_unix_ns ||
+	    !selection_takes(loader->what.selection, window))
 		return false;
 	if (window->pid == 0) {
 		if (event_counts_time(loader->what.event, window) &&
-		    is_of_hosts(&loader->what, window))
+		    is_of_host(&loader->what, window))
 			note_host(loader, window);
 		return false;
 	}
 	if (!(window->counts.samples ||
 	      event_cpu_wait_ns(loader->what.event, loader->what.selection, window)) ||
-	    !selection_matches(loader->what.selection, window) ||
 	    !is_of_group(&loader->what, window))
 		return false;
 	note_stream(loader, window);

@@ -261,9 +261,11 @@ bool selection_matches(const struct selection *selection, const struct window *w
 	return true;
 }
 
-bool selection_takes_host(const struct selection *selection, const struct window *window)
+bool selection_takes(const struct selection *selection, const struct window *window)
 {
-	return label_is_wanted(selection, SELECT_BY_HOST, (struct wanted_in){ .window = window });
+	return window->pid ? selection_matches(selection, window) :
+			     label_is_wanted(selection, SELECT_BY_HOST,
+					     (struct wanted_in){ .window = window });
 }
 
 bool selection_is_of_threads(const struct selection *selection)

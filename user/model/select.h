@@ -98,10 +98,10 @@ bool selection_is_of_parts(const struct selection *selection);
 /* Does the stream match? Times are not looked at. */
 bool selection_matches(const struct selection *selection, const struct window *window);
 /*
- * Is the host of the window wanted? Of a host's own record (pid 0) that is all there is to ask: it has no
- * label but that.
+ * Is the window wanted? That of a process goes by all its labels, a host's own record (pid 0) by its host: it
+ * has no other label. Times are not looked at.
  */
-bool selection_takes_host(const struct selection *selection, const struct window *window);
+bool selection_takes(const struct selection *selection, const struct window *window);
 /* Does it ask for threads? */
 bool selection_is_of_threads(const struct selection *selection);
 /* Are samples of the thread of this name wanted? Of a stream that matches, others may be. */

@@ -50,8 +50,8 @@ static void list_labels(const struct selection *selection, enum select_by by, st
 }
 
 /*
- * What cannot match is not sent. Host records are: they have no process, and no service, by which rows are in order.
- * That of a process is its comm where it has no label.
+ * What cannot match is not sent. Host records go by their host: they have no other label, and no service, by which
+ * rows are in order. The service of a process is its comm where it has no label.
  */
 static void put_selection(const struct selection *selection, struct strbuf *out)
 {
@@ -77,7 +77,8 @@ static void put_selection(const struct selection *selection, struct strbuf *out)
 			strbuf_fail(out, strbuf_error(&list));
 		if (!list.len || !columns[by].name)
 			continue;
-		strbuf_printf(out, " AND (pid = 0 OR %s IN (%s)", columns[by].name, list.data);
+		strbuf_printf(out, " AND (%s%s IN (%s)", by == SELECT_BY_HOST ? "" : "pid = 0 OR ",
+			      columns[by].name, list.data);
 		if (columns[by].other)
 			strbuf_printf(out, " OR %s IN (%s)", columns[by].other, list.data);
 		strbuf_putc(out, ')');

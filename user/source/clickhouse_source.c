@@ -89,6 +89,8 @@ static bool is_wanted(const struct store_visitor *visitor, const struct window_r
 {
 	struct window bare = row->window;
 
+	if (visitor->selection && !selection_takes(visitor->selection, &bare))
+		return false;
 	bare.lines = NULL;
 	bare.cells = NULL;
 	bare.threads = NULL;

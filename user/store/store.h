@@ -216,8 +216,8 @@ struct store_visitor {
 	 */
 	uint64_t merge_ns;
 	/*
-	 * Windows of processes that it does not match are never wanted: of closed hours they are passed
-	 * over without a question. Borrowed. NULL = any may be.
+	 * Only windows that it takes (selection_takes()) come: want() is not asked for others. Borrowed.
+	 * NULL = all come.
 	 */
 	const struct selection *selection;
 	/* Is this window wanted? Labels are borrowed for the call. Its text is decoded only when

@@ -118,19 +118,19 @@ struct visit {
 	const char *path;
 };
 
-static bool visit_want(void *ctx, const struct window *window)
-{
-	const struct visit *visit = ctx;
-
-	return selection_covers(&visit->range, window) &&
-	       (!visit->visitor->want || visit->visitor->want(visit->visitor->ctx, window));
-}
-
 static bool visit_may_want(void *ctx, const struct window *window)
 {
 	const struct selection *selection = ((const struct visit *)ctx)->visitor->selection;
 
-	return !selection || !window->pid || selection_matches(selection, window);
+	return !selection || selection_takes(selection, window);
+}
+
+static bool visit_want(void *ctx, const struct window *window)
+{
+	const struct visit *visit = ctx;
+
+	return selection_covers(&visit->range, window) && visit_may_want(ctx, window) &&
+	       (!visit->visitor->want || visit->visitor->want(visit->visitor->ctx, window));
 }
 
 static int visit_window(void *ctx, const struct window *window, const char *text, size_t len)

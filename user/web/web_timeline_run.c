@@ -105,11 +105,8 @@ static bool want(void *ctx, const struct window *window)
 
 	if (reading->err)
 		return false;
-	if (!selection_takes_host(&options->selection, window))
-		return false;
 	web_timeline__note_end(reading->timeline, window);
-	if (window->pid ? !selection_matches(&options->selection, window) :
-			  !event_counts_time(options->event, window))
+	if (!window->pid && !event_counts_time(options->event, window))
 		return false;
 	if (window->pid && needs_stacks(reading))
 		return true;

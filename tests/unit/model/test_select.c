@@ -150,18 +150,23 @@ static void host_record_matches_only_the_empty_selection(void **state)
 	assert_false(selection_matches(&(struct selection){ .cgroup = "/" }, &host_record));
 }
 
-static void a_host_s_record_is_of_its_host(void **state)
+static void a_process_goes_by_all_its_labels_a_host_s_record_by_its_host(void **state)
 {
 	struct window record = { .labels = { [WINDOW_LABEL_HOST] = "node-1" } };
 	struct selection left_out = { .comm = "java" };
 
 	(void)state;
-	assert_true(selection_takes_host(&(struct selection){ 0 }, &record));
-	assert_true(selection_takes_host(&(struct selection){ .pid = 1, .comm = "*" }, &record));
-	assert_true(selection_takes_host(&(struct selection){ .host = "node-*" }, &record));
-	assert_false(selection_takes_host(&(struct selection){ .host = "node-2" }, &record));
+	assert_true(selection_takes(&(struct selection){ 0 }, &record));
+	assert_true(selection_takes(&(struct selection){ .pid = 1, .comm = "*" }, &record));
+	assert_true(selection_takes(&(struct selection){ .host = "node-*" }, &record));
+	assert_false(selection_takes(&(struct selection){ .host = "node-2" }, &record));
 	assert_int_equal(selection_add(&left_out, SELECT_BY_HOST, "!node-1"), 0);
-	assert_false(selection_takes_host(&left_out, &record));
+	assert_false(selection_takes(&left_out, &record));
+	record.pid = 7;
+	record.labels[WINDOW_LABEL_COMM] = "ruby";
+	assert_true(selection_takes(&(struct selection){ .comm = "ruby" }, &record));
+	assert_false(selection_takes(&(struct selection){ .comm = "java" }, &record));
+	assert_false(selection_takes(&(struct selection){ .host = "node-2" }, &record));
 }
 
 static void a_selection_is_of_all_until_something_is_selected(void **state)
@@ -356,7 +361,7 @@ int main(void)
 		cmocka_unit_test(selectors_match_streams),
 		cmocka_unit_test(names_that_a_user_gave_are_selected_on_purpose_only),
 		cmocka_unit_test(host_record_matches_only_the_empty_selection),
-		cmocka_unit_test(a_host_s_record_is_of_its_host),
+		cmocka_unit_test(a_process_goes_by_all_its_labels_a_host_s_record_by_its_host),
 		cmocka_unit_test(a_selection_is_of_all_until_something_is_selected),
 		cmocka_unit_test(threads_are_selected_by_name_or_glob),
 		cmocka_unit_test(threads_are_left_out_and_taken_in_by_several),

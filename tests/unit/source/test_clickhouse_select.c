@@ -93,6 +93,10 @@ static void windows_that_cannot_match_are_not_asked_for(void **state)
 	assert_has(&sql, " AND (pid = 0 OR label_service IN (''))");
 	assert_null(strstr(strbuf_str(&sql), "AND service IN"));
 	assert_null(strstr(strbuf_str(&sql), "container IN"));
+	strbuf_clear(&sql);
+	selection = (struct selection){ .host = "web-1" };
+	clickhouse_select_hours(&select, &sql);
+	assert_has(&sql, " AND (host IN ('web-1'))");
 }
 
 static void all_of_time_is_within_what_a_server_can_say(void **state)

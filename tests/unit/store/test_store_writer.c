@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "user/model/select.h"
 #include "user/store/format/format.h"
 #include "user/util/cleanup.h"
 
@@ -342,6 +343,37 @@ static void unwanted_windows_are_skipped(void **state)
 	test_store_remove(&store);
 }
 
+static bool want_what_is_selected(void *ctx, const struct window *window)
+{
+	(void)ctx;
+	assert_int_equal(window->pid, 1002);
+	return true;
+}
+
+static void nobody_is_asked_about_windows_that_are_not_selected(void **state)
+{
+	const struct selection two = { .pid = 1002 }, another_host = { .host = "web-2" };
+	struct test_store store;
+	struct got got = { 0 };
+	struct store_visitor visitor = {
+		.ctx = &got,
+		.selection = &two,
+		.want = want_what_is_selected,
+		.window = got_window,
+	};
+
+	(void)state;
+	test_store_make(&store);
+	test_fill(&store, 0, 5);
+	test_visit_with(&store, 0, UINT64_MAX, &visitor);
+	assert_got_range(&got, 2, 3);
+	visitor.want = NULL;
+	visitor.selection = &another_host;
+	test_visit_with(&store, 0, UINT64_MAX, &visitor);
+	assert_int_equal(got.cnt, 1);
+	test_store_remove(&store);
+}
+
 /* Each refusal is one stream's: those before and behind it in the same window are written. */
 static void unacceptable_streams_are_refused_and_the_rest_goes_on(void **state)
 {
@@ -670,6 +702,7 @@ int main(void)
 		cmocka_unit_test(range_takes_windows_that_overlap_it),
 		cmocka_unit_test(long_window_of_the_hour_before_is_found),
 		cmocka_unit_test(unwanted_windows_are_skipped),
+		cmocka_unit_test(nobody_is_asked_about_windows_that_are_not_selected),
 		cmocka_unit_test(unacceptable_streams_are_refused_and_the_rest_goes_on),
 		cmocka_unit_test(windows_longer_than_an_hour_count_as_an_hour),
 		cmocka_unit_test(lines_that_cannot_be_kept_do_not_take_their_stacks_with_them),
