@@ -41,9 +41,10 @@ int symbolizer__open(const struct symbolizer_options *options, struct symbolizer
 	return 0;
 }
 
-void symbolizer__set_jit(struct symbolizer *symbolizer, enum jit_mode jit)
+void symbolizer__set_jit(struct symbolizer *symbolizer, enum jit_mode jit, bool keeps_parameters)
 {
 	symbolizer->shared.options.jit = jit;
+	symbols_shared_keep_parameters(&symbolizer->shared, keeps_parameters);
 }
 
 void symbolizer__free(struct symbolizer *symbolizer)

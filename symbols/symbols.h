@@ -70,6 +70,7 @@ struct child_starter;
 struct symbolizer_options {
 	int proc_fd; /* O_DIRECTORY of /proc or of a test tree; borrowed for the symbolizer's life */
 	enum jit_mode jit;
+	bool keeps_parameters; /* names of methods in Java have theirs: "a.B.c(int)" */
 	/* Of parser_child_main() and opener_child_main(), in processes apart: copied, never NULL. */
 	const struct child_starter *parser_starter;
 	const struct child_starter *opener_starter;
@@ -112,8 +113,8 @@ __must_check int frame_list_push(struct frame_list *list, const struct frame *fr
 __must_check int symbolizer__open(const struct symbolizer_options *options,
 				  struct symbolizer **out);
 void symbolizer__free(struct symbolizer *symbolizer); /* NULL is fine */
-/* Another source of names for JIT code, for processes that are opened from here on. */
-void symbolizer__set_jit(struct symbolizer *symbolizer, enum jit_mode jit);
+/* Other names for JIT code, see symbolizer_options, of processes that are opened from here on. */
+void symbolizer__set_jit(struct symbolizer *symbolizer, enum jit_mode jit, bool keeps_parameters);
 
 /* What parses for it, for others who have files to parse. */
 struct parser *symbolizer__parser(const struct symbolizer *symbolizer);

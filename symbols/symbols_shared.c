@@ -52,6 +52,13 @@ void symbols_shared_release(struct symbols_shared *shared)
 
 /* ---- shares ---- */
 
+void symbols_shared_keep_parameters(struct symbols_shared *shared, bool keeps_parameters)
+{
+	shared->options.keeps_parameters = keeps_parameters;
+	for (struct symbols_share *share = shared->shares; share; share = share->next)
+		name_table__keep_parameters(share->names, keeps_parameters);
+}
+
 static int share_new(struct symbols_shared *shared, struct account *account,
 		     struct symbols_share **out)
 {
@@ -62,6 +69,7 @@ static int share_new(struct symbols_shared *shared, struct account *account,
 		free(share);
 		return err;
 	}
+	name_table__keep_parameters(share->names, shared->options.keeps_parameters);
 	share->account = account__ref(account);
 	share->next = shared->shares;
 	shared->shares = share;

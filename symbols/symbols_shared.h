@@ -52,6 +52,8 @@ struct symbols_shared {
 /* 0 or -errno; what was opened is released by symbols_shared_release() in any case. */
 __must_check int symbols_shared_open(struct symbols_shared *shared,
 				     const struct symbolizer_options *options);
+/* From here on the names of methods in Java have their parameters, or not; those that are there stay as they are. */
+void symbols_shared_keep_parameters(struct symbols_shared *shared, bool keeps_parameters);
 /* All processes are gone. */
 void symbols_shared_release(struct symbols_shared *shared);
 

@@ -31,6 +31,7 @@ struct name_table {
 	struct account *account; /* a user of it */
 	size_t billed_bytes;	 /* to the account */
 	bool is_full;		 /* and said so */
+	bool keeps_parameters;	 /* of methods in Java */
 	/* Of NAME_UNKNOWN, and of NAMES_TOO_MANY; STRTAB_NONE = not used yet. */
 	uint32_t unknown_id;
 	uint32_t too_many_id;
@@ -231,6 +232,11 @@ int name_table__native(struct name_table *names, const char *raw, size_t len, ui
 	return err ? err : strtab__intern(names->mangled, raw, len, &raw_id);
 }
 
+void name_table__keep_parameters(struct name_table *names, bool keeps_parameters)
+{
+	names->keeps_parameters = keeps_parameters;
+}
+
 int name_table__jit(struct name_table *names, const char *raw, size_t len, bool is_hotspot,
 		    uint32_t *id_out, enum frame_kind *kind_out)
 {
@@ -238,7 +244,8 @@ int name_table__jit(struct name_table *names, const char *raw, size_t len, bool 
 	int err;
 
 	strbuf_clear(&names->scratch);
-	err = java_name_canonical(raw, len, is_hotspot, false, &names->scratch, &kind);
+	err = java_name_canonical(raw, len, is_hotspot, names->keeps_parameters, &names->scratch,
+				  &kind);
 	if (!err)
 		err = name_table_method(names, strbuf_str(&names->scratch), names->scratch.len,
 					id_out);

@@ -57,6 +57,8 @@ __must_check int name_table__native(struct name_table *names, const char *raw, s
 /* A name of a perf map. */
 __must_check int name_table__jit(struct name_table *names, const char *raw, size_t len,
 				 bool is_hotspot, uint32_t *id_out, enum frame_kind *kind_out);
+/* Do methods in Java that name_table__jit() is given from here on keep their parameters? At first they do not. */
+void name_table__keep_parameters(struct name_table *names, bool keeps_parameters);
 /* A class as the JVM calls it, "[[B": "byte[][]". -EINVAL: no such name. */
 __must_check int name_table__class(struct name_table *names, const char *raw, size_t len,
 				   uint32_t *id_out);

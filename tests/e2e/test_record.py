@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from harness.containers import java
-from harness.folded import Folded, assert_rare
+from harness.folded import Folded, assert_rare, kind, plain
 from harness.neighbours import CGROUP_ROOTS
 from harness.programs import AIDS, BIN, PATIENCE, Lacking, jbpf, lines_of, run, stat_fields, wait_until
 
@@ -87,6 +87,17 @@ def test_record_names_java_of_what_was_selected_and_nothing_else(container, tmp_
                                  *selector_of(container, kind), out=out))
     assert folded.with_frame("Shares.seventy") >= 30, folded
     assert folded.with_frame("burn_seventy") == 0, folded
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("mode", ["auto", "attach"])
+def test_methods_keep_their_parameters_where_they_are_asked_for(container, tmp_path, mode):
+    """Both as the JVM's tables and as its own map name them."""
+    folded = Folded(record_until(lambda text: Folded(text).with_frame("Shares.seventy(long)") >= 20,
+                                 "-p", container.pid, "--java-parameters", "on", "--jit", mode, out=tmp_path / "x.folded"))
+    methods = {plain(frame) for frames, _ in folded.stacks for frame in frames if kind(frame) in "j10i"}
+    assert {"Shares.seventy(long)", "Shares.thirty(long)", "Shares.work(long, int)"} <= methods, methods
+    assert not [name for name in methods if not name.endswith(")")], methods
 
 
 @pytest.mark.live

@@ -24,6 +24,7 @@ static struct {
 	size_t change_cnt;
 	size_t started_cnt;
 	bool forgets; /* the last change */
+	bool keeps_parameters;
 	bool is_copy; /* the one that was started last */
 } link_;
 
@@ -78,10 +79,11 @@ bool namer_link__is_up(const struct namer_link *link)
 	return !link_.broken && !link_.is_dead;
 }
 
-int namer_link__change(struct namer_link *link, enum jit_mode jit, bool forgets)
+int namer_link__change(struct namer_link *link, const struct namer_link_options *options,
+		       bool forgets)
 {
-	(void)jit;
 	assert_null(link);
+	link_.keeps_parameters = options->keeps_parameters;
 	link_.change_cnt++;
 	link_.forgets = forgets;
 	return 0;

@@ -10,6 +10,8 @@
 /* In the order of enum jit_mode. */
 const char *const option_jit_words[] = { "auto", "vmstructs", "perfmap", "attach", "off", NULL };
 
+const char *const option_switch_words[] = { "off", "on", NULL };
+
 const char *const option_unwind_words[] = { "auto", "fp", NULL };
 
 /* In the order of enum select_kind, from SELECT_KIND_JAVA on. */

@@ -94,6 +94,12 @@ extern const struct option_row option_info_rows[];
 	.name = "jit", .kind = OPTION_KIND_WORD, .metavar = "MODE",                    \
 	.help = "source of the names of compiled code", .fallback = "auto",            \
 	.words = option_jit_words, OPTION_FIELD(type, jit_field)
+/* The field is a bool. */
+#define OPTION_ROW_PARAMETERS(type, parameters_field)                                  \
+	.name = "java-parameters", .kind = OPTION_KIND_WORD, .metavar = "SWITCH",      \
+	.help = "keep the parameters of methods in Java, a.B.c(int, long[]), so that " \
+		"methods of one name are told apart",                                  \
+	.fallback = "off", .words = option_switch_words, OPTION_FIELD(type, parameters_field)
 /* The field is an enum unwind_mode. */
 #define OPTION_ROW_UNWIND(type, unwind_field)                                          \
 	.name = "unwind", .kind = OPTION_KIND_WORD, .metavar = "MODE",                 \
@@ -116,6 +122,7 @@ __must_check int option_take_store(struct option_walk *walk, const char *value);
 
 /* In the order of enum jit_mode. */
 extern const char *const option_jit_words[];
+extern const char *const option_switch_words[]; /* of a bool */
 /* In the order of enum unwind_mode. */
 extern const char *const option_unwind_words[];
 

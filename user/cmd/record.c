@@ -655,6 +655,7 @@ int cmd_record(int argc, char **argv)
 	recorder_options.probe.sched_threshold_ns = options.threshold_ns;
 	recorder_options.probe.sched_of_wakers = options.of_wakers;
 	recorder_options.jit = options.jit;
+	recorder_options.keeps_parameters = options.keeps_parameters;
 	recorder_options.unwind = options.unwind;
 	recorder_options.ignores_opt_out = options.ignores_opt_out;
 	sink.ctx = &recording;

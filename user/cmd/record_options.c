@@ -164,6 +164,7 @@ static const struct option_row rows[] = {
 		  "below the thread that they wake",
 	  OPTION_FIELD(struct record_options, of_wakers) },
 	{ OPTION_ROW_JIT(struct record_options, jit) },
+	{ OPTION_ROW_PARAMETERS(struct record_options, keeps_parameters) },
 	{ OPTION_ROW_UNWIND(struct record_options, unwind) },
 	{ .name = "ignore-opt-out",
 	  .help = "sample the process of --pid even when it opted out (JBPF_PROFILE=off)",

@@ -24,6 +24,7 @@ struct record_options {
 	uint32_t period; /* of EVENT_CPU none; 0 = event_default_period() */
 	uint32_t frequency_hz;
 	enum jit_mode jit;
+	bool keeps_parameters; /* names of methods in Java have theirs */
 	enum unwind_mode unwind;
 	struct dump_view view;
 	bool keeps_digits;     /* of threads' names */

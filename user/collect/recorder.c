@@ -164,17 +164,15 @@ static void watch_link(struct recorder *recorder)
 	recorder->wants_output = wants_output;
 }
 
-static int open_link(struct recorder *recorder, char *why, size_t why_len)
+static struct namer_link_options link_options_of(const struct recorder_options *options)
 {
-	const struct recorder_options *options = &recorder->options;
-	const struct namer_link_options link_options = {
+	return (struct namer_link_options){
 		.jit = options->jit,
+		.keeps_parameters = options->keeps_parameters,
 		.ignores_opt_out = options->ignores_opt_out,
 		.wants_ticks = options->probe.wants_ticks,
 		.attaches = jit_mode_may_attach(options->jit),
 	};
-
-	return namer_link__open(&link_options, &recorder->link, why, why_len);
 }
 
 static int open_tables(struct recorder *recorder)
@@ -197,8 +195,9 @@ static int open_tables(struct recorder *recorder)
 /* The link first: it forks, while this process is small and has all its rights. */
 static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 {
+	const struct namer_link_options options = link_options_of(&recorder->options);
 	struct sample_source *source = &recorder->source;
-	int err = open_link(recorder, why, why_len);
+	int err = namer_link__open(&options, &recorder->link, why, why_len);
 
 	if (err)
 		return err;
@@ -289,15 +288,18 @@ int recorder__change(struct recorder *recorder, const struct recorder_options *o
 /* What was counted under the old options is on its way: the new ones are for all that comes. */
 static void adopt_change(struct recorder *recorder)
 {
-	bool forgets = recorder->next_options.jit != recorder->options.jit;
-	bool unwinds_else = recorder->next_options.unwind != recorder->options.unwind;
+	const struct recorder_options *next = &recorder->next_options;
+	const struct namer_link_options link_options = link_options_of(next);
+	bool forgets = next->jit != recorder->options.jit ||
+		       next->keeps_parameters != recorder->options.keeps_parameters;
+	bool unwinds_else = next->unwind != recorder->options.unwind;
 
 	if (!recorder->changes)
 		return;
 	recorder->changes = false;
-	recorder->options = recorder->next_options;
+	recorder->options = *next;
 	set_host(recorder);
-	if (namer_link__change(recorder->link, recorder->options.jit, forgets))
+	if (namer_link__change(recorder->link, &link_options, forgets))
 		pr_warn("recorder: no memory to pass the new options on\n");
 	if (unwinds_else)
 		unwind_feed_begin(&recorder->unwind, recorder->options.unwind,

@@ -29,6 +29,7 @@ struct recorder;
 struct recorder_options {
 	struct probe_options probe;
 	enum jit_mode jit;
+	bool keeps_parameters; /* names of methods in Java have theirs */
 	enum unwind_mode unwind;
 	const char *host; /* its name, as the label has it; NULL = $NODE_NAME, else gethostname() */
 	bool ignores_opt_out; /* also processes that do not want to be profiled */

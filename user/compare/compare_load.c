@@ -118,6 +118,8 @@ int compare_loader__new(const struct compare_load *what, struct diff_catalog *ca
 		compare_loader__free(loader);
 		return -ENOMEM;
 	}
+	/* Not all hosts keep them, and not at all times: else each overload is another method. */
+	diff_catalog__leave_out_parameters(catalog);
 	*out = loader;
 	return 0;
 }

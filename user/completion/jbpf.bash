@@ -9,10 +9,11 @@ _jbpf_words()
 	case $1:${2-} in
 	# begin words
 	jbpf: | jbpf:help) words='--help --version' operands='diff dump maps push record status store top web help' ;;
-	jbpfd:) words='--store --host --event --frequency --page-fault-period --off-cpu-rate --window --max-depth --jit --unwind --keep-age --keep-bytes --keep-moments --compact --metrics --pid --cgroup --log-level --config --check --probe --help --version' ;;
+	jbpfd:) words='--store --host --event --frequency --page-fault-period --off-cpu-rate --window --max-depth --jit --java-parameters --unwind --keep-age --keep-bytes --keep-moments --compact --metrics --pid --cgroup --log-level --config --check --probe --help --version' ;;
 	jbpfd:--host | jbpfd:--event | jbpfd:--frequency | jbpfd:--page-fault-period | jbpfd:--off-cpu-rate | jbpfd:--window | jbpfd:--max-depth | jbpfd:--keep-age | jbpfd:--keep-bytes | jbpfd:--keep-moments | jbpfd:--metrics | jbpfd:--pid | jbpfd:--cgroup) kind=free ;;
 	jbpfd:--store) kind=folders ;;
 	jbpfd:--jit) kind=words words='auto vmstructs perfmap attach off' ;;
+	jbpfd:--java-parameters) kind=words words='off on' ;;
 	jbpfd:--unwind) kind=words words='auto fp' ;;
 	jbpfd:--compact) kind=words words='off on' ;;
 	jbpfd:--log-level) kind=words words='err warn info debug' ;;
@@ -44,12 +45,13 @@ _jbpf_words()
 	jbpf-push:--store) kind=folders ;;
 	jbpf-push:--state) kind=folders ;;
 	jbpf-push:--metrics) kind=files ;;
-	jbpf-record:) words='-d --duration -o --output --format --threads --event -c --count --frequency --off-cpu-rate --threshold --wakers --jit --unwind --ignore-opt-out --by --sort --callers -n --rows --lines --own --idle --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --help --version' kind=files ;;
+	jbpf-record:) words='-d --duration -o --output --format --threads --event -c --count --frequency --off-cpu-rate --threshold --wakers --jit --java-parameters --unwind --ignore-opt-out --by --sort --callers -n --rows --lines --own --idle --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --help --version' kind=files ;;
 	jbpf-record:--duration | jbpf-record:-d | jbpf-record:--count | jbpf-record:-c | jbpf-record:--frequency | jbpf-record:--off-cpu-rate | jbpf-record:--threshold | jbpf-record:--callers | jbpf-record:--rows | jbpf-record:-n | jbpf-record:--own | jbpf-record:--container | jbpf-record:--pod | jbpf-record:--namespace | jbpf-record:--service | jbpf-record:--image | jbpf-record:--host | jbpf-record:--pid | jbpf-record:-p | jbpf-record:--comm | jbpf-record:--thread | jbpf-record:--cgroup) kind=free ;;
 	jbpf-record:--output | jbpf-record:-o) kind=files ;;
 	jbpf-record:--format) kind=words words='folded html svg top json pprof speedscope otlp' ;;
 	jbpf-record:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched alloc wall lock disk' ;;
 	jbpf-record:--jit) kind=words words='auto vmstructs perfmap attach off' ;;
+	jbpf-record:--java-parameters) kind=words words='off on' ;;
 	jbpf-record:--unwind) kind=words words='auto fp' ;;
 	jbpf-record:--by) kind=words words='container pod namespace service image host comm pid thread none' ;;
 	jbpf-record:--sort) kind=words words='self total' ;;

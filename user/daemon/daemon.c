@@ -77,6 +77,7 @@ static struct recorder_options recorder_options_of(const struct daemon_options *
 			.cgroup_cnt = options->cgroup_cnt,
 		},
 		.jit = options->jit,
+		.keeps_parameters = options->keeps_parameters,
 		.unwind = options->unwind,
 		.host = options->host,
 	};

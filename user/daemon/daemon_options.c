@@ -72,7 +72,6 @@ static int take_cgroup(struct option_walk *walk, const char *value)
 	return 0;
 }
 
-static const char *const switch_words[] = { "off", "on", NULL };
 /* In the order of enum log_level. */
 static const char *const log_level_words[] = { "err", "warn", "info", "debug", NULL };
 
@@ -131,6 +130,7 @@ static const struct option_row setting_rows[] = {
 	  .max = JBPF_MAX_DEPTH,
 	  OPTION_FIELD(struct daemon_options, max_depth) },
 	{ OPTION_ROW_JIT(struct daemon_options, jit) },
+	{ OPTION_ROW_PARAMETERS(struct daemon_options, keeps_parameters) },
 	{ OPTION_ROW_UNWIND(struct daemon_options, unwind) },
 	{ .name = "keep-age",
 	  .kind = OPTION_KIND_DURATION,
@@ -158,7 +158,7 @@ static const struct option_row setting_rows[] = {
 	  .metavar = "SWITCH",
 	  .help = "merge closed hours into smaller files, at the lowest priority",
 	  .fallback = "on",
-	  .words = switch_words,
+	  .words = option_switch_words,
 	  OPTION_FIELD(struct daemon_options, compact) },
 	{ .name = "metrics",
 	  .kind = OPTION_KIND_OWN,
@@ -375,7 +375,8 @@ bool daemon_options_sampling_differs(const struct daemon_options *a, const struc
 	if (a->events != b->events || a->page_fault_period != b->page_fault_period ||
 	    a->off_cpu_rate != b->off_cpu_rate || a->frequency_hz != b->frequency_hz ||
 	    a->window_ns != b->window_ns || a->max_depth != b->max_depth || a->jit != b->jit ||
-	    a->unwind != b->unwind || a->pid_cnt != b->pid_cnt || a->cgroup_cnt != b->cgroup_cnt)
+	    a->keeps_parameters != b->keeps_parameters || a->unwind != b->unwind ||
+	    a->pid_cnt != b->pid_cnt || a->cgroup_cnt != b->cgroup_cnt)
 		return true;
 	if (memcmp(a->pids, b->pids, a->pid_cnt * sizeof(a->pids[0])) != 0)
 		return true;

@@ -41,6 +41,7 @@ struct daemon_options {
 	uint64_t window_ns;
 	uint32_t max_depth;
 	enum jit_mode jit;
+	bool keeps_parameters; /* names of methods in Java have theirs */
 	enum unwind_mode unwind;
 	uint64_t keep_age_ns;
 	uint64_t keep_bytes;

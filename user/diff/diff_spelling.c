@@ -585,6 +585,17 @@ static int reserve(struct diff_spelling *spelling)
 	return err;
 }
 
+/* "a.B.should work(int)", as Kotlin has names, without the parameters; other runtimes' names as they are. */
+static size_t method_with_blanks_len(const char *name, size_t len)
+{
+	size_t bare = stack_text_method_len(name, len);
+
+	for (size_t i = 0; i < bare; i++)
+		if (memchr("*/:[", name[i], 4))
+			return len;
+	return memchr(name, '.', bare) ? bare : len;
+}
+
 /*
  * spelling->name is of a method in Java: counts whether it has its parameters, and takes them off where they are
  * not wanted.
@@ -596,8 +607,11 @@ static void note_parameters(struct diff_spelling *spelling)
 	const char *list = len ? memchr(name, '(', len) : NULL;
 	enum frame_kind kind;
 
-	if (!java_spelling_may_be(name, list ? (size_t)(list - name) : len))
+	if (!java_spelling_may_be(name, list ? (size_t)(list - name) : len)) {
+		if (spelling->leaves_out_parameters)
+			strbuf_truncate(&spelling->name, method_with_blanks_len(name, len));
 		return;
+	}
 	strbuf_clear(&spelling->plain);
 	if (ends_with(name, len, ")"))
 		strbuf_fail(&spelling->name,

@@ -65,7 +65,8 @@ static bool is_function(const struct stack_frame *frame, const char *name)
 
 	if (name[len - 1] == '*')
 		return frame->name_len >= len - 1 && memcmp(frame->name, name, len - 1) == 0;
-	return frame->name_len == len && memcmp(frame->name, name, len) == 0;
+	return frame->name_len >= len && memcmp(frame->name, name, len) == 0 &&
+	       stack_text_method_len(frame->name, frame->name_len) == len;
 }
 
 static bool is_of_lock(const struct stack_frame *frame)

@@ -10,15 +10,34 @@
 #include "user/model/stack_text.h"
 #include "user/util/strbuf.h"
 
+/* Up to the next comma; those between the parameters of a method, "a.B.c(int, long[])", are none. */
+static size_t glob_len(const char *globs)
+{
+	size_t len = strcspn(globs, ",(");
+	const char *close = globs[len] == '(' ? strchr(globs + len, ')') : NULL;
+
+	if (close)
+		len = (size_t)(close - globs);
+	return len + strcspn(globs + len, ",");
+}
+
+static size_t without_blanks(const char *text, size_t len)
+{
+	while (len && text[len - 1] == ' ')
+		len--;
+	return len;
+}
+
 /* Globs as fnmatch() takes them, NUL-terminated one behind the other, and an empty one. */
 static int split_globs(const char *globs, struct strbuf *out)
 {
 	while (*globs) {
-		size_t len;
+		size_t len, end;
 
 		globs += strspn(globs, ", ");
-		len = strcspn(globs, ",");
-		for (size_t i = 0; i < len && globs[i] != ' '; i++) {
+		len = glob_len(globs);
+		end = without_blanks(globs, len);
+		for (size_t i = 0; i < end; i++) {
 			/* Array types and suffixes have brackets: they stand for themselves. */
 			if (globs[i] == '[' || globs[i] == '\\')
 				strbuf_putc(out, '\\');
@@ -41,15 +60,24 @@ static bool is_cpu_wait(const struct stack_frame *frame)
 	       memcmp(frame->name, name, sizeof(name) - 1) == 0;
 }
 
-static bool is_own(const struct strbuf *globs, const struct stack_frame *frame, struct strbuf *name)
+static bool is_like(const struct strbuf *globs, const char *text, size_t len, struct strbuf *name)
 {
 	strbuf_clear(name);
-	strbuf_append(name, frame->name, frame->name_len);
+	strbuf_append(name, text, len);
 	for (const char *glob = strbuf_str(globs); *glob; glob += strlen(glob) + 1) {
 		if (fnmatch(glob, strbuf_str(name), 0) == 0)
 			return true;
 	}
 	return false;
+}
+
+/* A glob without parameters is of all methods of the name. */
+static bool is_own(const struct strbuf *globs, const struct stack_frame *frame, struct strbuf *name)
+{
+	size_t bare_len = stack_text_method_len(frame->name, frame->name_len);
+
+	return is_like(globs, frame->name, frame->name_len, name) ||
+	       (bare_len < frame->name_len && is_like(globs, frame->name, bare_len, name));
 }
 
 /* A stack being charged. */

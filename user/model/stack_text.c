@@ -250,6 +250,21 @@ bool stack_text_next(const char **text, size_t *len, struct stack_frame *out)
 	return true;
 }
 
+/* Behind a blank a bracket is part of the name, "should (fast)", as java_name.c reads names, too. */
+size_t stack_text_method_len(const char *name, size_t len)
+{
+	size_t depth = 0;
+
+	if (!len || name[len - 1] != ')')
+		return len;
+	for (size_t i = len; i-- > 0;) {
+		depth += name[i] == ')';
+		if (name[i] == '(' && --depth == 0)
+			return i && name[i - 1] != ' ' ? i : len;
+	}
+	return len;
+}
+
 bool stack_text_leaf(const char *text, size_t len, struct stack_frame *out)
 {
 	const char *separator;

@@ -75,6 +75,8 @@ struct stack_frame {
 	enum frame_kind kind;
 };
 
+/* Bytes of a Java method's name without its parameters, where it has them: "a.B.c" of "a.B.c(int)". */
+size_t stack_text_method_len(const char *name, size_t len);
 /* Takes the first frame off the text; false at the end. The process's comm comes first. */
 bool stack_text_next(const char **text, size_t *len, struct stack_frame *out);
 

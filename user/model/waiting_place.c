@@ -137,7 +137,8 @@ bool waiting_is_like(const char *pattern, const char *name, size_t len)
 
 static bool is_frame_like(const char *pattern, const struct stack_frame *frame)
 {
-	return waiting_is_like(pattern, frame->name, frame->name_len);
+	return waiting_is_like(pattern, frame->name,
+			       stack_text_method_len(frame->name, frame->name_len));
 }
 
 /* `rest` is the stack below the frame. */

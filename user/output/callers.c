@@ -40,6 +40,25 @@ static char *bare_pattern(const char *pattern)
 	return strdup(pattern);
 }
 
+static bool is_like(const char *pattern, const char *name)
+{
+	return strcmp(pattern, name) == 0 || fnmatch(pattern, name, 0) == 0;
+}
+
+/* A pattern without parameters is of all methods of the name. 1, 0 or -ENOMEM. */
+static int is_asked_for(const char *pattern, const struct tree_frame *frame)
+{
+	size_t len = stack_text_method_len(frame->name, frame->name_len);
+	__cleanup_free char *bare = NULL;
+
+	if (is_like(pattern, frame->name))
+		return 1;
+	if (len == frame->name_len || !tree_kind_is_java(frame->kind))
+		return 0;
+	bare = strndup(frame->name, len);
+	return bare ? is_like(pattern, bare) : -ENOMEM;
+}
+
 /* Which frames match, by index. NULL = out of memory. */
 static bool *match_frames(const struct tree *tree, const char *pattern, bool *any_out)
 {
@@ -52,9 +71,13 @@ static bool *match_frames(const struct tree *tree, const char *pattern, bool *an
 		return NULL;
 	}
 	for (size_t i = 1; i < tree->frame_cnt; i++) {
-		const char *name = tree->frames[i].name;
+		int answer = is_asked_for(bare, &tree->frames[i]);
 
-		matches[i] = strcmp(bare, name) == 0 || fnmatch(bare, name, 0) == 0;
+		if (answer < 0) {
+			free(matches);
+			return NULL;
+		}
+		matches[i] = answer;
 		*any_out = *any_out || matches[i];
 	}
 	return matches;
@@ -63,7 +86,7 @@ static bool *match_frames(const struct tree *tree, const char *pattern, bool *an
 /* "match" of "java.util.regex.Pattern.match", as long as that can be told. */
 static const char *last_part(const char *name)
 {
-	const char *dot = strrchr(name, '.');
+	const char *dot = memrchr(name, '.', stack_text_method_len(name, strlen(name)));
 
 	return dot && dot[1] ? dot + 1 : name;
 }

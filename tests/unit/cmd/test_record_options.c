@@ -47,10 +47,13 @@ static int maps(const char *const *args, struct maps_options *out, char *why, si
 static void record_has_defaults_and_takes_everything(void **state)
 {
 	static const char *const none[] = { NULL };
-	static const char *const all[] = { "-p7",	 "--container=c",	"--comm=j",
-					   "-d5m",	 "--frequency=49",	"--jit=off",
-					   "-ox.svg",	 "--ignore-opt-out",	"--pod=shop-*",
-					   "--pod=cart", "--namespace=!kube-*", NULL };
+	static const char *const all[] = {
+		"-p7",	      "--container=c",	     "--comm=j",
+		"-d5m",	      "--frequency=49",	     "--jit=off",
+		"-ox.svg",    "--ignore-opt-out",    "--pod=shop-*",
+		"--pod=cart", "--namespace=!kube-*", "--java-parameters=on",
+		NULL
+	};
 	struct record_options options;
 	char why[256];
 
@@ -72,6 +75,7 @@ static void record_has_defaults_and_takes_everything(void **state)
 	assert_int_equal(options.duration_ns, 300000000000ull);
 	assert_int_equal(options.frequency_hz, 49);
 	assert_int_equal(options.jit, JIT_MODE_OFF);
+	assert_true(options.keeps_parameters);
 	assert_int_equal(options.view.format, DUMP_FORMAT_SVG);
 	assert_true(options.ignores_opt_out);
 }

@@ -703,13 +703,14 @@ static void a_change_is_in_force_when_the_window_has_ended(void **state)
 	char why[256];
 
 	(void)state;
-	options.jit = JIT_MODE_OFF;
+	options.keeps_parameters = true;
 	assert_int_equal(recorder__may_change(recorder, &options, why, sizeof(why)), 0);
 	assert_int_equal(recorder__change(recorder, &options, why, sizeof(why)), 0);
 	assert_int_equal(link_.change_cnt, 0);
 	for (int i = 0; i < 2; i++) {
 		recorder__end_window(recorder);
 		assert_int_equal(link_.change_cnt, 1);
+		assert_true(link_.forgets && link_.keeps_parameters);
 		assert_int_equal(answer_all(), 1);
 		assert_int_equal(recorder__consume(recorder), 0);
 		assert_int_equal(taken.host.frequency_hz, i ? 11 : 99);

@@ -133,6 +133,44 @@ static void what_a_host_lost_that_was_not_asked_for_is_not_of_the_side(void **st
 	diff_catalog__free(catalog);
 }
 
+/* As where one of two hosts keeps them, or since yesterday. */
+static void methods_have_no_parameters_whoever_keeps_them(void **state)
+{
+	static const char lines[] =
+		"java;a.B.c(int)_[j] 2\njava;a.B.c_[j] 3\njava;a.B.c(long)_[0] 4\n";
+	const struct selection all = { 0 };
+	const struct compare_load what = {
+		.selection = &all,
+		.since_unix_ns = START_S * SECOND,
+		.until_unix_ns = (START_S + 60) * SECOND,
+		.block_ns = 60 * SECOND,
+	};
+	const struct window window = { .pid = 40,
+				       .start_unix_ns = START_S * SECOND,
+				       .duration_ns = 10 * SECOND,
+				       .counts.samples = 9 };
+	struct diff_catalog *catalog = diff_catalog__new();
+	struct compare_loader *loader;
+	struct compare_loaded loaded;
+	const struct diff_count *counts;
+	size_t cnt, found = 0;
+	uint32_t item;
+
+	(void)state;
+	assert_int_equal(compare_loader__new(&what, catalog, &loader), 0);
+	assert_true(compare_loader__want(loader, &window));
+	assert_int_equal(compare_loader__add(loader, &window, lines, strlen(lines)), 0);
+	assert_int_equal(compare_loader__finish(loader, &loaded), 0);
+	item = diff_catalog__find(catalog, DIFF_KIND_METHOD_SELF, FRAME_KIND_JIT, "a.B.c", 5);
+	counts = diff_side__counts(loaded.side, 0, &cnt);
+	for (size_t i = 0; i < cnt; i++)
+		found += counts[i].item == item ? counts[i].count : 0;
+	assert_int_equal(found, 9);
+	compare_loaded_release(&loaded);
+	compare_loader__free(loader);
+	diff_catalog__free(catalog);
+}
+
 static void add_stream(struct streams *streams, const char *host, uint32_t pid)
 {
 	struct window window = { .pid = pid, .counts.samples = 1 };
@@ -360,6 +398,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_host_has_a_side_of_its_own),
 		cmocka_unit_test(what_a_host_lost_that_was_not_asked_for_is_not_of_the_side),
+		cmocka_unit_test(methods_have_no_parameters_whoever_keeps_them),
 		cmocka_unit_test(hosts_on_both_sides_and_few_hosts_calibrate_nothing),
 		cmocka_unit_test(replicas_are_containers_and_processes_outside_of_any),
 		cmocka_unit_test(one_host_with_a_tenth_more_is_found_and_no_other),

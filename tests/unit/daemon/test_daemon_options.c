@@ -54,6 +54,7 @@ static void defaults_are_those_of_the_manual(void **state)
 	assert_int_equal(options.window_ns, 10000000000ull);
 	assert_int_equal(options.max_depth, 1024);
 	assert_int_equal(options.jit, JIT_MODE_AUTO);
+	assert_false(options.keeps_parameters);
 	assert_int_equal(options.keep_age_ns, 30 * 86400 * 1000000000ull);
 	assert_int_equal(options.keep_moments_ns, 2 * 86400 * 1000000000ull);
 	assert_int_equal(options.keep_bytes, 5ull << 30);
@@ -117,6 +118,8 @@ static void wrong_usage_is_refused_in_one_line(void **state)
 		  "--window: '1d' is not a duration from 1s to 10m, such as 10s; see jbpfd --help" },
 		{ { "--max-depth=1025" },
 		  "--max-depth: '1025' is not a number from 1 to 1024; see jbpfd --help" },
+		{ { "--java-parameters=yes" },
+		  "--java-parameters: 'yes' is not one of off, on; see jbpfd --help" },
 		{ { "--jit=magic" },
 		  "--jit: 'magic' is not one of auto, vmstructs, perfmap, attach, off; see jbpfd --help" },
 		{ { "--pid=-1" }, "--pid: '-1' is not a process id; see jbpfd --help" },
@@ -183,11 +186,13 @@ static void command_line_wins_over_config(void **state)
 
 	(void)state;
 	write_config("# jbpf\nfrequency = 49\nwindow=20s # longer\n\n pid = 1\npid = 2\n"
-		     "jit = perfmap");
+		     "jit = perfmap\n"
+		     "java-parameters = on");
 	assert_int_equal(parse(args, &options, why, sizeof(why)), 0);
 	assert_int_equal(options.frequency_hz, 19);
 	assert_int_equal(options.window_ns, 20000000000ull);
 	assert_int_equal(options.jit, JIT_MODE_PERFMAP);
+	assert_true(options.keeps_parameters);
 	assert_int_equal(options.pid_cnt, 1);
 	assert_int_equal(options.pids[0], 5);
 	daemon_options_release(&options);
@@ -252,6 +257,7 @@ static void sampling_differs_only_by_what_the_probe_needs(void **state)
 		{ { "--pid=1" }, true },
 		{ { "--pid=1", "--cgroup=/a", "--frequency=1" }, true },
 		{ { "--pid=1", "--cgroup=/a", "--jit=off" }, true },
+		{ { "--pid=1", "--cgroup=/a", "--java-parameters=on" }, true },
 	};
 	struct daemon_options a, b;
 	char why[256];

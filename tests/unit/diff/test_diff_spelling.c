@@ -349,9 +349,10 @@ static void a_stack_without_process_is_known_by_its_first_frame(void **state)
 
 static void parameters_are_counted_and_left_out_when_asked(void **state)
 {
-	static const char text[] = "java;void a.B.f(int, java.lang.String[]);a/C.g(I)V;a.D.h_[i];"
-				   "shop.T.should (fast)_[j];void [App] App.W::Run(int32)_[j];"
-				   "std::vector<int>::at(int);run(int)_[k]";
+	static const char text[] =
+		"java;void a.B.f(int, java.lang.String[]);a/C.g(I)V;a.D.h_[i];"
+		"shop.T.should (fast)_[j];void [App] App.W::Run(int32)_[j];"
+		"std::vector<int>::at(int);run(int)_[k];a.T.should work(int)_[j]";
 
 	(void)state;
 	for (int leaves_out = 0; leaves_out < 2; leaves_out++) {
@@ -367,10 +368,10 @@ static void parameters_are_counted_and_left_out_when_asked(void **state)
 			leaves_out ?
 				"java;a.B.f_[j];a.C.g_[j];a.D.h_[i];shop.T.should (fast)_[j];"
 				"void [App] App.W::Run(int32)_[j];std::vector<int>::at(int);"
-				"run(int)_[k]" :
+				"run(int)_[k];a.T.should work_[j]" :
 				"java;a.B.f(int, java.lang.String[])_[j];a.C.g(int)_[j];a.D.h_[i];"
 				"shop.T.should (fast)_[j];void [App] App.W::Run(int32)_[j];"
-				"std::vector<int>::at(int);run(int)_[k]");
+				"std::vector<int>::at(int);run(int)_[k];a.T.should work(int)_[j]");
 		assert_int_equal(diff_spelling__methods(spelling).with_parameters, 2);
 		assert_int_equal(diff_spelling__methods(spelling).without, 1);
 		diff_spelling__free(spelling);

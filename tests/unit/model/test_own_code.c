@@ -33,6 +33,16 @@ static const struct {
 	{ "[ab]", 0, "p;a;l 1\np;[ab];l 1\n", "p;[ab] 1\np;[other code] 1\n" },
 	/* no glob: nothing is own */
 	{ " ,", 0, "p;a;l 1\n", "p;[other code] 1\n" },
+	/* a method of any parameters, or of these alone */
+	{ "a.B.c", 0, "p;a.B.c(int)_[j];l 1\np;a.B.c_[j];l 1\n",
+	  "p;a.B.c(int)_[j] 1\np;a.B.c_[j] 1\n" },
+	{ "a.B.c(int)", 0, "p;a.B.c(int)_[j];l 1\np;a.B.c(int, int)_[j];l 1\n",
+	  "p;[other code] 1\np;a.B.c(int)_[j] 1\n" },
+	{ "a.B.c(int, long[]) , d.E.f(*", 0,
+	  "p;a.B.c(int, long[])_[j];l 1\np;a.B.c(int)_[j];l 1\np;d.E.f(int, int)_[j];l 1\n",
+	  "p;[other code] 1\np;a.B.c(int, long[])_[j] 1\np;d.E.f(int, int)_[j] 1\n" },
+	{ "a.B.should work", 0, "p;a.B.should work_[j];l 1\np;a.B.should_[j];l 1\n",
+	  "p;[other code] 1\np;a.B.should work_[j] 1\n" },
 	/* waiting for a CPU is nobody's code */
 	{ "a.*", 0, "java;[waiting for a CPU] 4\njava;gc 1\n",
 	  "java;[other code] 1\njava;[waiting for a CPU] 4\n" },

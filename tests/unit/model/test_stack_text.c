@@ -303,6 +303,30 @@ static void leaf_is_what_next_returns_last(void **state)
 	}
 }
 
+static void a_method_has_a_length_without_its_parameters(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *bare;
+	} rows[] = {
+		{ "a.B.c(int, long[])", "a.B.c" },
+		{ "a.B.c()", "a.B.c" },
+		{ "a.B.c", "a.B.c" },
+		{ "baz(x)(Arg (fast), int)", "baz(x)" },
+		{ "should (fast)", "should (fast)" },
+		{ "StubRoutines (1)", "StubRoutines (1)" },
+		{ "(all)", "(all)" },
+		{ "a)", "a)" },
+		{ "a(", "a(" },
+		{ "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(stack_text_method_len(rows[i].name, strlen(rows[i].name)),
+				 strlen(rows[i].bare));
+}
+
 static void empty_text_has_no_frames(void **state)
 {
 	const char *text = "";
@@ -351,6 +375,7 @@ int main(void)
 		cmocka_unit_test(line_cuts_names_to_what_is_asked_for),
 		cmocka_unit_test(reading_gives_back_frames_and_kinds),
 		cmocka_unit_test(leaf_is_what_next_returns_last),
+		cmocka_unit_test(a_method_has_a_length_without_its_parameters),
 		cmocka_unit_test(empty_text_has_no_frames),
 		cmocka_unit_test(garbage_names_always_give_clean_text),
 	};

@@ -31,6 +31,8 @@ static const struct {
 	  WAITING_POOL },
 	{ "java;java.util.TimerThread.mainLoop_[j];a.Task.run_[j];java.lang.Object.wait_[j]",
 	  WAITING_PLACE_CNT },
+	{ "java;java.util.TimerThread.mainLoop()_[j];java.lang.Object.wait(long)_[j];x_[k]",
+	  WAITING_POOL },
 	{ "java;java.util.TimerThread.mainLoop_[j]", WAITING_PLACE_CNT },
 	{ "java;org.apache.tomcat.util.threads.TaskQueue.poll_[j];x", WAITING_POOL },
 	{ "java;sun.nio.ch.EPollArrayWrapper.epollWait_[0];epoll_wait_[k]", WAITING_SELECTOR },

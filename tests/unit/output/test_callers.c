@@ -61,6 +61,27 @@ static void tiers_are_one_method_and_what_it_calls_counts(void **state)
 			    "100.00      2     java\n");
 }
 
+static void a_method_is_asked_for_with_and_without_its_parameters(void **state)
+{
+	static const char folded[] =
+		"java;m_[j];a.B.c(int)_[j] 1\njava;m_[j];a.B.c(long[])_[j] 3\n";
+	static const char *const of_all[] = { "a.B.c", "a.?.c", "a.B.c(*)" };
+
+	(void)state;
+	assert_callers(folded, "a.B.c(int)",
+		       HEAD "100.00      1  a.B.c(int)\n"
+			    "100.00      1     m\n"
+			    "100.00      1     java\n");
+	for (size_t i = 0; i < ARRAY_SIZE(of_all); i++)
+		assert_callers(folded, of_all[i],
+			       HEAD " 75.00      3  a.B.c(long[])\n"
+				    " 75.00      3     m\n"
+				    " 75.00      3     java\n"
+				    " 25.00      1  a.B.c(int)\n"
+				    " 25.00      1     m\n"
+				    " 25.00      1     java\n");
+}
+
 static void a_recursive_method_does_not_call_itself(void **state)
 {
 	(void)state;
@@ -140,6 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_heaviest_caller_comes_first),
 		cmocka_unit_test(tiers_are_one_method_and_what_it_calls_counts),
+		cmocka_unit_test(a_method_is_asked_for_with_and_without_its_parameters),
 		cmocka_unit_test(a_recursive_method_does_not_call_itself),
 		cmocka_unit_test(where_stacks_begin_is_no_chain),
 		cmocka_unit_test(small_branches_are_added_up),

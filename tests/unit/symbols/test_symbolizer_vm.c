@@ -211,6 +211,14 @@ static void virtual_thread_ends_where_the_carrier_begins(void **state)
 		    ENTER, RUN);
 }
 
+static void methods_keep_their_parameters_when_they_are_asked_for(void **state)
+{
+	(void)state;
+	symbolizer__set_jit(symbolizer, JIT_MODE_AUTO, true);
+	CHECK_STACK("Work.one(int)_[j];Work.slow(int)_[0];Work.two(int)_[1];[vthread]", ONE,
+		    INTERPRETER, AS_METHOD, TWO, ENTER, RUN, LIBC);
+}
+
 static void virtual_thread_whose_callers_are_frozen_says_so(void **state)
 {
 	(void)state;
@@ -578,6 +586,7 @@ int main(void)
 		TEST(perf_map_does_not_name_the_jvms_own_code),
 		TEST(ambiguous_addresses_are_counted_once_per_window),
 		TEST(virtual_thread_ends_where_the_carrier_begins),
+		TEST(methods_keep_their_parameters_when_they_are_asked_for),
 		TEST(virtual_thread_whose_callers_are_frozen_says_so),
 		TEST(stack_that_ends_anywhere_is_fine),
 		TEST(prefetch_names_the_window_it_is_in),

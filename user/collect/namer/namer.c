@@ -497,6 +497,7 @@ static int namer_open(struct namer *namer, const struct launcher_child *child, i
 	const struct naming_config config = {
 		.jit = (enum jit_mode)child->numbers[NAMER_JIT],
 		.proc = "/proc",
+		.keeps_parameters = child->numbers[NAMER_KEEPS_PARAMETERS] != 0,
 		.ignores_opt_out = child->numbers[NAMER_IGNORES_OPT_OUT] != 0,
 		.wants_ticks = child->numbers[NAMER_WANTS_TICKS] != 0,
 		.launcher = namer->launcher,

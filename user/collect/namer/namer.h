@@ -16,6 +16,7 @@ enum namer_number {
 	NAMER_IGNORES_OPT_OUT,
 	NAMER_WANTS_TICKS,
 	NAMER_LOG_LEVEL,
+	NAMER_KEEPS_PARAMETERS,
 };
 
 /* LAUNCHER_NAMER: `ctx` is a struct namer_context. Its exit status. */

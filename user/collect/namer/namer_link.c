@@ -189,6 +189,7 @@ static int start_namer(struct namer_link *link, uint64_t now_ns)
 		[NAMER_IGNORES_OPT_OUT] = link->options.ignores_opt_out,
 		[NAMER_WANTS_TICKS] = link->options.wants_ticks,
 		[NAMER_LOG_LEVEL] = log_level(),
+		[NAMER_KEEPS_PARAMETERS] = link->options.keeps_parameters,
 	};
 	int socket_fd;
 	int err = launcher__start(link->launcher, LAUNCHER_NAMER, numbers, &socket_fd, &link->pid);
@@ -208,6 +209,7 @@ static struct naming_options present_options(const struct namer_link *link)
 		.ignores_opt_out = link->options.ignores_opt_out,
 		.wants_ticks = link->options.wants_ticks,
 		.log_level = log_level(),
+		.keeps_parameters = link->options.keeps_parameters,
 	};
 }
 
@@ -342,14 +344,15 @@ bool namer_link__is_up(const struct namer_link *link)
 	return link->pid && !link->broken;
 }
 
-int namer_link__change(struct namer_link *link, enum jit_mode jit, bool forgets)
+int namer_link__change(struct namer_link *link, const struct namer_link_options *options,
+		       bool forgets)
 {
-	struct naming_options options;
+	struct naming_options told;
 
-	link->options.jit = jit;
-	options = present_options(link);
-	options.forgets = forgets;
-	return packet_stream_put_bytes(&link->stream, NAMING_OPTIONS, &options, sizeof(options));
+	link->options = *options;
+	told = present_options(link);
+	told.forgets = forgets;
+	return packet_stream_put_bytes(&link->stream, NAMING_OPTIONS, &told, sizeof(told));
 }
 
 void namer_link__give_up(struct namer_link *link, uint64_t window_id)

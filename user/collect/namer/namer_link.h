@@ -32,6 +32,7 @@ struct namer_link;
 
 struct namer_link_options {
 	enum jit_mode jit;
+	bool keeps_parameters; /* see symbolizer_options */
 	bool ignores_opt_out;
 	bool wants_ticks;
 	bool attaches; /* JVMs may be asked for their maps */
@@ -50,8 +51,12 @@ struct packet_stream *namer_link__stream(struct namer_link *link);
 /* False: there is none just now; packets that are put into the stream are lost. */
 bool namer_link__is_up(const struct namer_link *link);
 
-/* Other options for this namer and all that follow. 0 or -ENOMEM. */
-__must_check int namer_link__change(struct namer_link *link, enum jit_mode jit, bool forgets);
+/*
+ * Other options for this namer and all that follow; `forgets`: also for what has its names already. Whether JVMs may
+ * be asked for their maps stays as it is. 0 or -ENOMEM.
+ */
+__must_check int namer_link__change(struct namer_link *link,
+				    const struct namer_link_options *options, bool forgets);
 
 /* The sampler does not wait any more for windows up to this one. */
 void namer_link__give_up(struct namer_link *link, uint64_t window_id);

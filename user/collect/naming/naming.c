@@ -218,6 +218,7 @@ static int open_symbolizer(struct naming *naming)
 	const struct symbolizer_options options = {
 		.proc_fd = naming->proc_fd,
 		.jit = naming->config.jit,
+		.keeps_parameters = naming->config.keeps_parameters,
 		.parser_starter = &parser,
 		.opener_starter = &opener,
 		.kallsyms_fd = naming->config.kallsyms_fd,
@@ -404,7 +405,9 @@ int naming__change(struct naming *naming, const struct naming_options *options)
 	process_table__free(naming->processes);
 	naming->processes = processes;
 	naming->config.jit = (enum jit_mode)options->jit;
-	symbolizer__set_jit(naming->symbolizer, naming->config.jit);
+	naming->config.keeps_parameters = options->keeps_parameters;
+	symbolizer__set_jit(naming->symbolizer, naming->config.jit,
+			    naming->config.keeps_parameters);
 	return 0;
 }
 
@@ -422,7 +425,8 @@ int naming__awake(struct naming *naming, const struct naming_options *options)
 {
 	struct naming_options changed = *options;
 
-	changed.forgets = options->jit != (uint32_t)naming->config.jit;
+	changed.forgets = options->jit != (uint32_t)naming->config.jit ||
+			  options->keeps_parameters != naming->config.keeps_parameters;
 	/* What was told in the meantime it has not heard. */
 	symbolizer__forget_ksymbols(naming->symbolizer);
 	return naming__change(naming, &changed);

@@ -47,6 +47,7 @@ struct naming_listener {
 struct naming_config {
 	enum jit_mode jit;
 	const char *proc;	   /* "/proc", or a tree like it that a test has made */
+	bool keeps_parameters;	   /* see symbolizer_options */
 	bool ignores_opt_out;	   /* also processes that do not want to be profiled */
 	bool wants_ticks;	   /* windows say when their samples were taken */
 	struct launcher *launcher; /* borrowed; starts the helpers and the process that asks JVMs */

@@ -77,7 +77,7 @@ struct naming_options {
 	uint32_t log_level; /* enum log_level */
 	/* 1: what was named by other rules is forgotten, all processes are met again. */
 	uint32_t forgets;
-	uint32_t pad;
+	uint32_t keeps_parameters;
 };
 
 /* From now on nothing of these processes is opened, read or asked: their frames have no names. */

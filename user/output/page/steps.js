@@ -6,10 +6,11 @@ const labelCount = data.labels || 0; // frames in front of the process
 
 // "*" and "?" as in the shell; several with commas between them.
 function globMatcher(text) {
-  const patterns = text.split(',').map((glob) => glob.trim()).filter(Boolean)
+  const patterns = text.split(/,(?![^(]*\))/).map((glob) => glob.trim()).filter(Boolean)
     .map((glob) => glob.replace(/[.+^${}()|[\]\\]/g, '\\$&').replace(/\*/g, '.*').replace(/\?/g, '.'));
   const expression = new RegExp(`^(?:${patterns.join('|')})$`);
-  return (name) => expression.test(name);
+  // A glob without parameters is of all methods of the name.
+  return (name) => expression.test(name) || expression.test(bareName(name));
 }
 
 const framesWhere = (isWanted) => Uint8Array.from(names, (name, frame) => (isWanted(name, frame) ? 1 : 0));

@@ -12,11 +12,14 @@ function patternOf(globs) {
   return new RegExp(`^(?:${globs.split(' ').map(one).join('|')})$`, 's');
 }
 
+// A method in Java without its parameters, which a host may keep: "a.B.c" of "a.B.c(int)".
+const bareName = (name) => name.replace(/([^ ])\([^()]*\)$/, '$1');
+
 // Frame -> { place, callee } of the rules that begin with it.
-function rulesByFrame() {
+function rulesByFrame(bareNames) {
   const rules = data.waits.map(([place, frame, except, callee]) =>
     ({ place, frame: patternOf(frame), except: patternOf(except), callee: patternOf(callee) }));
-  return names.map((name) => {
+  return bareNames.map((name) => {
     const found = rules.filter(({ frame, except }) => frame.test(name) && !except?.test(name));
     return found.length ? found : null;
   });
@@ -24,13 +27,14 @@ function rulesByFrame() {
 
 // A function: stack -> the place in which it waits, -1 = none of them. Idle threads are the last place.
 function makePlaceFinder() {
-  const rules = rulesByFrame();
+  const bareNames = names.map(bareName);
+  const rules = rulesByFrame(bareNames);
   const idle = names.map((name) => name === '[idle]');
   return (stack) => {
     if (stack.length > labelCount + 1 && idle[frameOf(stack[labelCount + 1])]) return placeNames.length - 1;
     for (let i = 0; i < stack.length; i++) {
       for (const { place, callee } of rules[frameOf(stack[i])] || [])
-        if (!callee || (i + 1 < stack.length && callee.test(names[frameOf(stack[i + 1])]))) return place;
+        if (!callee || (i + 1 < stack.length && callee.test(bareNames[frameOf(stack[i + 1])]))) return place;
     }
     return -1;
   };

@@ -20,14 +20,22 @@ static void a_namer_gets_its_options_and_is_up(void **state)
 	assert_int_equal(orders->numbers[NAMER_WANTS_TICKS], 1);
 	assert_int_equal(orders->numbers[NAMER_IGNORES_OPT_OUT], 0);
 	assert_int_equal(orders->numbers[NAMER_LOG_LEVEL], LOG_LEVEL_ERR);
+	assert_int_equal(orders->numbers[NAMER_KEEPS_PARAMETERS], 0);
 }
+
+static const struct namer_link_options other_options = {
+	.jit = 1,
+	.keeps_parameters = true,
+	.wants_ticks = true,
+};
 
 static void changed_options_reach_this_namer_and_the_next(void **state)
 {
 	(void)state;
-	assert_int_equal(namer_link__change(link_, 1, true), 0);
+	assert_int_equal(namer_link__change(link_, &other_options, true), 0);
 	replace_by(TASK_SERVE);
 	assert_int_equal(orders->numbers[NAMER_JIT], 1);
+	assert_int_equal(orders->numbers[NAMER_KEEPS_PARAMETERS], 1);
 }
 
 static void a_refusal_to_start_gives_its_reason(void **state)
@@ -272,7 +280,7 @@ static void a_namer_that_hangs_is_replaced_by_its_copy(void **state)
 	await_state('S');
 	old = stats_of().namer_pid;
 	started = orders->started;
-	assert_int_equal(namer_link__change(link_, 1, true), 0);
+	assert_int_equal(namer_link__change(link_, &other_options, true), 0);
 	orders->task = TASK_SERVE;
 	assert_true(ticks_until_replaced(2 * NAMER_LINK_HANGS_TICKS) > 0);
 	assert_true(namer_link__is_up(link_));
@@ -283,6 +291,7 @@ static void a_namer_that_hangs_is_replaced_by_its_copy(void **state)
 	/* What it may have missed. */
 	options = awakened();
 	assert_int_equal(options.jit, 1);
+	assert_int_equal(options.keeps_parameters, 1);
 	assert_int_equal(options.wants_ticks, 1);
 	assert_int_equal(options.log_level, LOG_LEVEL_ERR);
 	assert_int_equal(bans_told(&banned), 1);

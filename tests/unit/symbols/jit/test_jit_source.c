@@ -170,7 +170,7 @@ static void each_mode_has_its_sources(void **state)
 		struct process_life id = process->id;
 		struct symbols_process *other;
 
-		symbolizer__set_jit(symbolizer, cases[i].mode);
+		symbolizer__set_jit(symbolizer, cases[i].mode, false);
 		assert_int_equal(
 			symbolizer__open_process(symbolizer, &id, account_of_host(), &other), 0);
 		assert_ptr_equal(other->jit_sources[0].ops, &jit_source_hotspot);
