@@ -443,6 +443,12 @@ void hotspot_lines__free(struct hotspot_lines *lines)
 	free(lines);
 }
 
+size_t hotspot_lines__bytes(const struct hotspot_lines *lines)
+{
+	return sizeof(*lines) + lines->entry_cnt * sizeof(lines->entries[0]) +
+	       strlen(hotspot_lines__file(lines)) + 1;
+}
+
 const char *hotspot_lines__file(const struct hotspot_lines *lines)
 {
 	return (const char *)&lines->entries[lines->entry_cnt];

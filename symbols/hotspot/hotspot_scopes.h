@@ -53,6 +53,7 @@ struct hotspot_lines;
 
 int hotspot_lines__read(struct hotspot_code *code, uint64_t method, struct hotspot_lines **out);
 void hotspot_lines__free(struct hotspot_lines *lines); /* NULL is fine */
+size_t hotspot_lines__bytes(const struct hotspot_lines *lines);
 const char *hotspot_lines__file(const struct hotspot_lines *lines);
 /* 0 = not known. */
 uint32_t hotspot_lines__line(const struct hotspot_lines *lines, int32_t bci);

@@ -55,6 +55,7 @@ struct jit_vm_ops {
 	int (*lines_read)(void *ctx, uint64_t method, struct hotspot_lines **out);
 	const char *(*lines_file)(const struct hotspot_lines *lines);
 	uint32_t (*lines_line)(const struct hotspot_lines *lines, int32_t bci);
+	size_t (*lines_bytes)(const struct hotspot_lines *lines);
 	void (*lines_free)(struct hotspot_lines *lines);
 	bool (*has_inlined)(void *ctx);
 	int (*unloads)(void *ctx, uint64_t *cnt_out);  /* as hotspot_unloads_read() */

@@ -149,6 +149,7 @@ static const struct jit_vm_ops reader_ops = {
 	.lines_read = reader_lines_read,
 	.lines_file = hotspot_lines__file,
 	.lines_line = hotspot_lines__line,
+	.lines_bytes = hotspot_lines__bytes,
 	.lines_free = hotspot_lines__free,
 	.has_inlined = reader_has_inlined,
 	.unloads = reader_unloads,

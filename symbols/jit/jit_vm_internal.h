@@ -30,6 +30,7 @@
 #define JIT_VM_MAX_METHODS     16384u
 #define JIT_VM_MAX_GONE	       4096u
 #define JIT_VM_MAX_SCOPE_BYTES (8u << 20)
+#define JIT_VM_MAX_LINE_BYTES  (4u << 20)
 #define JIT_VM_MAX_CHAIN_BYTES (4u << 20)
 
 /* Code that was there for a time is verified again after this share of that time, or this. */
@@ -123,6 +124,7 @@ struct jit_method {
 struct jit_methods {
 	struct addr_cache index; /* Method* -> slot */
 	struct jit_slots slots;
+	size_t line_bytes;
 };
 
 struct jit_vm {

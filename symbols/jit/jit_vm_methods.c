@@ -25,8 +25,10 @@ static struct jit_method *method_find(const struct jit_vm *vm, uint64_t address)
 
 static void method_drop_lines(struct jit_vm *vm, struct jit_method *method)
 {
-	if (method->lines)
+	if (method->lines) {
+		vm->methods.line_bytes -= vm->ops->lines_bytes(method->lines);
 		vm->ops->lines_free(method->lines);
+	}
 	method->lines = NULL;
 	method->lines_tried = false;
 }
@@ -352,25 +354,47 @@ int jit_methods_read_interpreted(struct jit_vm *vm, const struct jit_vm_query *q
 	return jit_life_is_gone(&method->life) ? -ENOENT : 0;
 }
 
+/* A table may have as many lines as its method has bytecodes, and be lied about: all others go when they are too many. */
+static void keep_lines(struct jit_vm *vm, struct jit_method *method, struct hotspot_lines *lines)
+{
+	const struct jit_slots *slots = &vm->methods.slots;
+	size_t bytes = vm->ops->lines_bytes(lines);
+
+	for (size_t i = 0; vm->methods.line_bytes + bytes > JIT_VM_MAX_LINE_BYTES && i < slots->cnt;
+	     i++) {
+		struct jit_method *other = slots->items[i];
+
+		if (other && other->lines)
+			method_drop_lines(vm, other);
+	}
+	vm->methods.line_bytes += bytes;
+	method->lines = lines;
+}
+
+static void read_lines(struct jit_vm *vm, struct jit_method *method)
+{
+	struct hotspot_lines *lines;
+	const char *file;
+
+	method->lines_tried = true;
+	method->file = JIT_VM_NO_FILE;
+	if (jit_account_note(&vm->account, vm->ops->lines_read(vm->ctx, method->method, &lines)))
+		return;
+	keep_lines(vm, method, lines);
+	file = vm->ops->lines_file(lines);
+	if (file[0] && (name_table__plain(vm->names, file, strlen(file), &method->file) ||
+			name_table__is_unknown(vm->names, method->file)))
+		method->file = JIT_VM_NO_FILE;
+}
+
 void jit_method_read_place(struct jit_vm *vm, struct jit_method *method, int32_t bci,
 			   uint32_t *file_out, uint32_t *line_out)
 {
 	uint32_t line;
 
 	if (!method->lines_tried && !jit_life_is_gone(&method->life) &&
-	    jit_account_may_read(&vm->account)) {
-		const char *file;
-
-		method->lines_tried = true;
-		method->file = JIT_VM_NO_FILE;
-		if (jit_account_note(&vm->account,
-				     vm->ops->lines_read(vm->ctx, method->method, &method->lines)))
-			method->lines = NULL;
-		file = method->lines ? vm->ops->lines_file(method->lines) : "";
-		if (file[0] && (name_table__plain(vm->names, file, strlen(file), &method->file) ||
-				name_table__is_unknown(vm->names, method->file)))
-			method->file = JIT_VM_NO_FILE;
-	}
+	    jit_account_may_read(&vm->account))
+		read_lines(vm, method);
 	if (!method->lines_tried || method->file == JIT_VM_NO_FILE)
 		return;
 	*file_out = method->file;
@@ -428,5 +452,5 @@ size_t jit_methods_bytes(const struct jit_vm *vm)
 	const struct jit_slots *slots = &vm->methods.slots;
 
 	return (slots->cnt - slots->free_cnt) * sizeof(struct jit_method) + jit_slots_bytes(slots) +
-	       addr_cache_bytes(&vm->methods.index);
+	       addr_cache_bytes(&vm->methods.index) + vm->methods.line_bytes;
 }

@@ -53,6 +53,7 @@ struct fake_method {
 struct hotspot_lines {
 	char file[32];
 	int32_t first_line;
+	size_t bytes;
 };
 
 struct fake_vm {
@@ -73,7 +74,8 @@ struct fake_vm {
 	int unloads_error; /* of reading that; 0 = none */
 	uint64_t compiles;
 	int compiles_error;
-	bool torn_verify; /* verify fails without knowing */
+	size_t line_bytes; /* of every table of lines */
+	bool torn_verify;  /* verify fails without knowing */
 	size_t find_cnt, verify_cnt, verified_cnt, name_cnt, scopes_cnt, lines_cnt, free_cnt;
 	size_t unloads_cnt;
 	/* Called once before the next name is read. */
@@ -364,6 +366,7 @@ static inline int fake_lines_read(void *ctx, uint64_t address, struct hotspot_li
 	assert_non_null(*out);
 	memcpy((*out)->file, method->file, sizeof((*out)->file));
 	(*out)->first_line = method->first_line;
+	(*out)->bytes = fake->line_bytes;
 	return 0;
 }
 
@@ -375,6 +378,11 @@ static inline const char *fake_lines_file(const struct hotspot_lines *lines)
 static inline uint32_t fake_lines_line(const struct hotspot_lines *lines, int32_t bci)
 {
 	return (uint32_t)(lines->first_line + bci);
+}
+
+static inline size_t fake_lines_bytes(const struct hotspot_lines *lines)
+{
+	return lines->bytes;
 }
 
 static inline void fake_lines_free(struct hotspot_lines *lines)
@@ -441,6 +449,7 @@ static const struct jit_vm_ops fake_vm_ops = {
 	.lines_read = fake_lines_read,
 	.lines_file = fake_lines_file,
 	.lines_line = fake_lines_line,
+	.lines_bytes = fake_lines_bytes,
 	.lines_free = fake_lines_free,
 	.has_inlined = fake_has_inlined,
 	.unloads = fake_unloads,

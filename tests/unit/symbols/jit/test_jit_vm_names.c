@@ -112,6 +112,34 @@ static void inlined_methods_are_frames_with_file_and_line_in_a_leaf(void **state
 	assert_int_equal(fake.lines_cnt, 0);
 }
 
+static void tables_of_lines_are_bounded_and_read_again(void **state)
+{
+	struct fake_blob *code = put_code(A, METHOD, 1);
+	const struct jit_vm_query query = {
+		.word = A + AT,
+		.is_leaf = true,
+		.since_boot_ns = UINT64_MAX,
+	};
+	struct jit_vm_answer answer;
+
+	(void)state;
+	fake.line_bytes = 3u << 20;
+	code->scopes = (struct hotspot_scopes){
+		.places = { { A + AT,
+			      { { METHOD + 0x200, 7 }, { METHOD + 0x100, 5 }, { METHOD, 3 } },
+			      3 } },
+		.cnt = 1,
+	};
+	assert_int_equal(ask(&query, &answer), 0);
+	assert_int_equal(answer.frames[0].line, 107);
+	assert_int_equal(answer.frames[1].line, 105);
+	assert_int_equal(answer.frames[2].line, 103);
+	assert_true(jit_vm__bytes(vm) >= 3u << 20);
+	assert_true(jit_vm__bytes(vm) < 5u << 20);
+	jit_vm__forget_names(vm);
+	assert_true(jit_vm__bytes(vm) < 1u << 20);
+}
+
 #if defined(__x86_64__)
 static void leaf_whose_frame_does_not_stand_has_nothing_inlined_yet(void **state)
 {
@@ -507,6 +535,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(code_gets_the_kind_of_its_compiler),
 		TEST(inlined_methods_are_frames_with_file_and_line_in_a_leaf),
+		TEST(tables_of_lines_are_bounded_and_read_again),
 #if defined(__x86_64__)
 		TEST(leaf_whose_frame_does_not_stand_has_nothing_inlined_yet),
 #endif
