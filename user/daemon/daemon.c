@@ -307,7 +307,7 @@ static int run(struct daemon *daemon)
 			daemon_compactor_tick(&daemon->compactor, daemon->options.store,
 					      clock_boot_ns(), clock_unix_ns());
 		else
-			daemon_compactor_stop(&daemon->compactor);
+			daemon_compactor_cancel(&daemon->compactor);
 	}
 }
 

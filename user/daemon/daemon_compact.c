@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
+#include <signal.h>
 #include <sys/random.h>
 #include <sys/wait.h>
 
@@ -139,19 +140,40 @@ static uint64_t next_start_ns(uint64_t now_boot_ns, uint64_t now_unix_ns)
 	       (uint64_t)random * COMPACT_JITTER_S * CLOCK_NS_PER_S / UINT16_MAX;
 }
 
+/* True: it has just ended by itself, with that wait status. */
+static bool reap(struct daemon_compactor *compactor, int *status_out)
+{
+	bool was_cancelled = compactor->is_cancelled;
+
+	if (!compactor->pid || !child_process_has_ended(compactor->pid, status_out))
+		return false;
+	compactor->pid = 0;
+	compactor->is_cancelled = false;
+	return !was_cancelled;
+}
+
 void daemon_compactor_tick(struct daemon_compactor *compactor, const char *store,
 			   uint64_t now_boot_ns, uint64_t now_unix_ns)
 {
 	int status;
 
-	if (compactor->pid && child_process_has_ended(compactor->pid, &status)) {
-		compactor->pid = 0;
+	if (reap(compactor, &status))
 		child_ended(compactor, store, status);
-	}
 	if (compactor->pid || now_boot_ns < compactor->next_boot_ns)
 		return;
 	compactor->next_boot_ns = next_start_ns(now_boot_ns, now_unix_ns);
 	child_start(compactor, store, now_unix_ns);
+}
+
+void daemon_compactor_cancel(struct daemon_compactor *compactor)
+{
+	int status;
+
+	(void)reap(compactor, &status);
+	if (!compactor->pid)
+		return;
+	compactor->is_cancelled = true;
+	(void)kill(compactor->pid, SIGKILL);
 }
 
 void daemon_compactor_stop(struct daemon_compactor *compactor)

@@ -16,6 +16,7 @@ struct daemon_compactor {
 	uint64_t keep_bytes;
 	uint64_t keep_ticks_ns; /* 0: they go with the next run */
 	pid_t pid;		/* 0 = none is running */
+	bool is_cancelled;	/* it was killed: its status says nothing */
 	uint64_t next_boot_ns;	/* when the next one begins */
 	bool is_failing;	/* was logged, until one succeeds */
 	uint64_t done_cnt;	/* runs, ... */
@@ -30,7 +31,14 @@ void daemon_compactor_init(struct daemon_compactor *compactor, uint64_t now_boot
 void daemon_compactor_tick(struct daemon_compactor *compactor, const char *store,
 			   uint64_t now_boot_ns, uint64_t now_unix_ns);
 
-/* Ends the child at once; the file that it was writing is gone with it. */
+/*
+ * In place of tick() while nothing is to be merged: kills the child, and does not wait for it. One that
+ * hangs with the disk ends when the disk answers; it is reaped by a later call of this or of tick(), which
+ * begins no other before. The file that it was writing is gone with it.
+ */
+void daemon_compactor_cancel(struct daemon_compactor *compactor);
+
+/* At the end of the daemon: kills the child and waits for it, so that the store is left alone. */
 void daemon_compactor_stop(struct daemon_compactor *compactor);
 
 #endif

@@ -3,6 +3,7 @@
 #include "tests/unit/store_testing.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 
@@ -12,6 +13,7 @@
 
 #define FIRST_NS (5 * CLOCK_NS_PER_S)
 #define LATER_NS (TEST_NS + 48 * HOUR_NS) /* all hours of the test's windows are over */
+#define NOBODY	 INT_MAX		  /* above what kernel.pid_max can be */
 
 /* Waits for its end, and leaves the status to whoever asks for it. */
 static void wait_for(pid_t pid)
@@ -90,6 +92,55 @@ static void a_failure_is_remembered_until_it_is_over(void **state)
 	test_store_remove(&store);
 }
 
+/* What merging that is switched off leaves behind is reaped when it ends, and is no failure. */
+static void a_child_that_is_not_wanted_any_more_is_killed_and_reaped_later(void **state)
+{
+	struct daemon_compactor compactor;
+	struct test_store store;
+	pid_t first;
+
+	(void)state;
+	test_store_make(&store);
+	daemon_compactor_init(&compactor, 0);
+	daemon_compactor_cancel(&compactor);
+	daemon_compactor_tick(&compactor, store.dir, compactor.next_boot_ns, LATER_NS);
+	first = compactor.pid;
+	assert_true(first > 0);
+	daemon_compactor_cancel(&compactor);
+	wait_for(first);
+	daemon_compactor_cancel(&compactor);
+	assert_int_equal(compactor.pid, 0);
+	assert_int_equal(waitpid(first, NULL, WNOHANG), -1);
+	/* The same where it is switched on again before that. */
+	daemon_compactor_tick(&compactor, store.dir, compactor.next_boot_ns, LATER_NS);
+	daemon_compactor_cancel(&compactor);
+	wait_for(compactor.pid);
+	daemon_compactor_tick(&compactor, store.dir, 0, LATER_NS);
+	assert_int_equal(compactor.pid, 0);
+	assert_int_equal(compactor.failed_cnt, 0);
+	assert_false(compactor.is_failing);
+	test_store_remove(&store);
+}
+
+static void a_killed_child_that_hangs_is_not_waited_for_and_none_begins_beside_it(void **state)
+{
+	struct daemon_compactor compactor;
+	struct test_store store;
+
+	(void)state;
+	test_store_make(&store);
+	daemon_compactor_init(&compactor, 0);
+	/* As a child in an uninterruptible wait: no signal ends it, and no wait4() ever reports it. */
+	compactor.pid = NOBODY;
+	for (int i = 0; i < 2; i++) {
+		daemon_compactor_cancel(&compactor);
+		assert_int_equal(compactor.pid, NOBODY);
+		daemon_compactor_tick(&compactor, store.dir, compactor.next_boot_ns, LATER_NS);
+		assert_int_equal(compactor.pid, NOBODY);
+	}
+	test_store_remove(&store);
+}
+
 static void the_child_leaves_the_lock_of_the_store_to_the_writer(void **state)
 {
 	const struct store_writer_options options = { .keeps_ticks = true };
@@ -117,6 +168,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(closed_hours_are_merged_soon_after_the_start_and_then_each_hour),
 		cmocka_unit_test(a_failure_is_remembered_until_it_is_over),
+		cmocka_unit_test(a_child_that_is_not_wanted_any_more_is_killed_and_reaped_later),
+		cmocka_unit_test(
+			a_killed_child_that_hangs_is_not_waited_for_and_none_begins_beside_it),
 		cmocka_unit_test(the_child_leaves_the_lock_of_the_store_to_the_writer),
 	};
 
