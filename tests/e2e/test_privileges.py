@@ -517,6 +517,21 @@ def test_sighup_changes_the_rate_in_place(daemon, tmp_path, spinner):
     assert total >= 40
 
 
+@pytest.mark.live
+def test_sighup_takes_over_what_the_probe_has_no_part_in(daemon, tmp_path, spinner):
+    process = spinner("native_spinner", 600)
+    same = {"window": "1s", "pid": process.pid}
+    config = Config(daemon, tmp_path / "jbpfd.conf", host="first", log_level="info", **same)
+    profiler = config.profiler
+    wait_until(lambda: profiler.has("--host", "first"), 60, "the first name is recorded")
+    assert not profiler.has("--host", "second") and "account '" not in profiler.log()
+    assert "taken over" in config.reload(host="second", log_level="debug", **same)
+    wait_until(lambda: profiler.has("--host", "second"), 60, f"the second name is recorded; log: {profiler.log()}")
+    # Only the process that names says this.
+    wait_until(lambda: "account '" in profiler.log(), 60, f"the namer says more; log: {profiler.log()}")
+    assert profiler.stop() == 0, profiler.log()
+
+
 @pytest.fixture(scope="module")
 def reloaded(module_daemon, tmp_path_factory, jvm):
     """A daemon whose config changes step by step; the tests below look at what came of each."""

@@ -272,17 +272,21 @@ int recorder__may_change(const struct recorder *recorder, const struct recorder_
 						why_len);
 }
 
+void recorder__change_rest(struct recorder *recorder, const struct recorder_options *options)
+{
+	recorder->next_options = *options;
+	recorder->changes = true;
+}
+
 int recorder__change(struct recorder *recorder, const struct recorder_options *options, char *why,
 		     size_t why_len)
 {
 	int err =
 		recorder->source.ops->change(recorder->source.probe, &options->probe, why, why_len);
 
-	if (err)
-		return err;
-	recorder->next_options = *options;
-	recorder->changes = true;
-	return 0;
+	if (!err)
+		recorder__change_rest(recorder, options);
+	return err;
 }
 
 /* What was counted under the old options is on its way: the new ones are for all that comes. */

@@ -86,6 +86,11 @@ int recorder__may_change(const struct recorder *recorder, const struct recorder_
 			 char *why, size_t why_len);
 int recorder__change(struct recorder *recorder, const struct recorder_options *options, char *why,
 		     size_t why_len);
+/*
+ * The same where the probe is to go on as it does: nothing of it is touched, which may refuse or miss
+ * samples meanwhile. The level of the log is that of this process when the window ends.
+ */
+void recorder__change_rest(struct recorder *recorder, const struct recorder_options *options);
 
 /* See probe__try_maps(). */
 int recorder__try_maps(const struct recorder *recorder);

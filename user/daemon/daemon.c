@@ -150,7 +150,6 @@ static void adopt_options(struct daemon *daemon, struct daemon_options *options)
 	daemon_options_release(&daemon->options);
 	daemon->options = *options;
 	*options = (struct daemon_options){ 0 };
-	log_set_level(daemon->options.log_level);
 }
 
 /* May all of it be changed while it runs? Privileges are gone: a change that needs them needs a restart. */
@@ -189,6 +188,11 @@ static void change(struct daemon *daemon, struct daemon_options *options)
 		pr_err("SIGHUP: %s; going on as before\n", why);
 		return;
 	}
+	/* The host's name, and all that borrows from options that are gone soon. */
+	if (!differs)
+		recorder__change_rest(daemon->recorder, &recorder_options);
+	/* Before the window ends: it is then that the namer is told of it. */
+	log_set_level(options->log_level);
 	recorder__end_window(daemon->recorder);
 	adopt_options(daemon, options);
 	/* The store stays open: it is the same, and a disk that hangs must not hold up the rings. */

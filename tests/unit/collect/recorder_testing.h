@@ -53,9 +53,11 @@ static struct {
 	struct recorder_stats stats;
 } taken;
 
+static const char *host_wanted = HOST; /* of all windows that are handed out */
+
 static inline void take_stream(void *ctx, const struct window *window, const char *text, size_t len)
 {
-	assert_true(!ctx && strcmp(window_label(window, WINDOW_LABEL_HOST), HOST) == 0);
+	assert_true(!ctx && strcmp(window_label(window, WINDOW_LABEL_HOST), host_wanted) == 0);
 	taken.stream_cnt++;
 	taken.samples += window->counts.samples;
 	taken.exec_ids |= 1u << window->exec_id;
@@ -66,7 +68,8 @@ static inline void take_stream(void *ctx, const struct window *window, const cha
 static inline void take_end(void *ctx, struct window *host, size_t cnt,
 			    const struct recorder_stats *stats)
 {
-	assert_true(!ctx && cnt == 1 && strcmp(window_label(host, WINDOW_LABEL_HOST), HOST) == 0);
+	assert_true(!ctx && cnt == 1 &&
+		    strcmp(window_label(host, WINDOW_LABEL_HOST), host_wanted) == 0);
 	taken.end_cnt++;
 	taken.lost += host->lost[WINDOW_LOSS_MEMORY] + host->lost[WINDOW_LOSS_UNDECIDED] +
 		      host->lost[WINDOW_LOSS_GIVEN_UP];

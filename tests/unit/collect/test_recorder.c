@@ -718,6 +718,26 @@ static void a_change_is_in_force_when_the_window_has_ended(void **state)
 	recorder__free(recorder);
 }
 
+/* A probe that refuses all changes does not keep the rest from being changed. */
+static void what_the_probe_has_no_part_in_is_changed_without_it(void **state)
+{
+	struct recorder *recorder = open_recorder();
+	struct recorder_options options = options_of(99);
+
+	(void)state;
+	source_.change_err = -EOPNOTSUPP;
+	options.host = "other";
+	recorder__change_rest(recorder, &options);
+	recorder__end_window(recorder);
+	assert_int_equal(link_.change_cnt, 1); /* which tells it the level of the log */
+	assert_false(link_.forgets);
+	host_wanted = "other";
+	assert_int_equal(answer_all(), 1);
+	assert_int_equal(recorder__consume(recorder), 0);
+	host_wanted = HOST;
+	recorder__free(recorder);
+}
+
 static void a_change_that_is_refused_changes_nothing(void **state)
 {
 	struct recorder *recorder = open_recorder();
@@ -771,6 +791,7 @@ int main(void)
 		cmocka_unit_test(a_source_that_does_not_open_says_why),
 		cmocka_unit_test(sampling_starts_and_stops_with_the_recorder),
 		cmocka_unit_test(a_change_is_in_force_when_the_window_has_ended),
+		cmocka_unit_test(what_the_probe_has_no_part_in_is_changed_without_it),
 		cmocka_unit_test(a_change_that_is_refused_changes_nothing),
 	};
 
