@@ -42,6 +42,7 @@ struct top_model {
 	struct strtab *streams;		/* TOP_SPAN_WHOLE: identity -> index of its piece */
 	uint64_t newest_ns[EVENT_CNT];	/* end of the newest host record; 0 = none */
 	uint64_t running_ns[EVENT_CNT]; /* the same of parts of the window that runs */
+	uint64_t undone_ns[EVENT_CNT];	/* see begin_again(); else 0 */
 	uint64_t frozen_ns[EVENT_CNT];	/* both when it was frozen */
 	uint64_t frozen_running_ns[EVENT_CNT];
 	bool is_frozen;
@@ -176,6 +177,10 @@ static bool is_running_needed(const struct top_model *model, const struct window
 static bool is_piece_needed(const struct top_model *model, const struct window *window,
 			    bool is_running, uint64_t span_ns)
 {
+	uint64_t undone_ns = model->undone_ns[window->event];
+
+	if (undone_ns && window_end_unix_ns(window) > undone_ns)
+		return false;
 	return is_running ? is_running_needed(model, window) : is_needed(model, window, span_ns);
 }
 
@@ -203,6 +208,22 @@ static void prune(struct top_model *model)
 			model->hosts[kept++] = model->hosts[i];
 	}
 	model->host_cnt = kept;
+}
+
+/*
+ * The clock was set back: windows end more than the history before the newest one. All that was of the
+ * history goes, or what comes would never be newer, and never be dropped. While it is frozen it stays,
+ * and what comes goes.
+ */
+static void begin_again(struct top_model *model, enum event event, uint64_t end_ns)
+{
+	if (!model->is_frozen) {
+		model->undone_ns[event] = model->newest_ns[event] - HISTORY_NS;
+		model->newest_ns[event] = end_ns;
+		model->running_ns[event] = 0;
+	}
+	prune(model);
+	model->undone_ns[event] = 0;
 }
 
 /* ---- adding ---- */
@@ -303,6 +324,9 @@ int top_model__add(struct top_model *model, const struct window *window, const c
 		model->newest_ns[window->event] = end;
 		if (model->span == TOP_SPAN_LIVE)
 			prune(model);
+	} else if (model->span == TOP_SPAN_LIVE &&
+		   model->newest_ns[window->event] - end > HISTORY_NS) {
+		begin_again(model, (enum event)window->event, end);
 	}
 	return 0;
 }

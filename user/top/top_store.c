@@ -47,6 +47,7 @@ struct top_store {
 	bool is_begun[EVENT_CNT];
 	struct poll polls[EVENT_CNT];
 	struct top_model *model; /* during a walk */
+	uint64_t now_unix_ns;	 /* the same */
 	bool is_damaged;	 /* what was walked last */
 	bool took_damage;	 /* the same when windows were taken */
 };
@@ -92,7 +93,8 @@ static bool want_new(void *ctx, const struct window *window)
 	struct poll *poll = &store->polls[store->event];
 	uint64_t end = window_end_unix_ns(window);
 
-	if (end <= poll->known_ns)
+	/* Of the future: from before the clock was set back. */
+	if (end <= poll->known_ns || end > store->now_unix_ns)
 		return false;
 	poll->cnt++;
 	if (end > poll->newest_ns)
@@ -128,12 +130,15 @@ static int walk(struct top_store *store, struct top_model *model)
 		.damage = note_damage,
 	};
 
+	store->now_unix_ns = clock_unix_ns();
+	/* Set back: nothing would be newer than what is known, until the clock is there again. */
+	if (poll->known_ns > store->now_unix_ns + AHEAD_NS)
+		poll->known_ns = store->now_unix_ns - MINUTE_NS;
 	poll->cnt = 0;
 	poll->newest_ns = poll->known_ns;
 	store->model = model;
 	store->is_damaged = false;
-	return store_source__visit(store->reader, poll->known_ns, clock_unix_ns() + AHEAD_NS,
-				   &visitor);
+	return store_source__visit(store->reader, poll->known_ns, store->now_unix_ns, &visitor);
 }
 
 static int open_event(struct top_store *store, enum event event)
@@ -152,10 +157,11 @@ static int open_event(struct top_store *store, enum event event)
 	return 0;
 }
 
-/* The first poll begins a minute before the newest sample, however old that is. */
+/* The first poll begins a minute before the newest sample, however old that is; if it is not of the future. */
 static int begin(struct top_store *store)
 {
 	struct cmd_store_range range;
+	uint64_t now = clock_unix_ns(), last;
 	int err;
 
 	if (store->is_begun[store->event])
@@ -163,8 +169,8 @@ static int begin(struct top_store *store)
 	err = cmd_store_range(store->reader, &range);
 	if (err)
 		return err;
-	store->polls[store->event].known_ns =
-		range.last_unix_ns > MINUTE_NS ? range.last_unix_ns - MINUTE_NS : 0;
+	last = range.last_unix_ns < now ? range.last_unix_ns : now;
+	store->polls[store->event].known_ns = last > MINUTE_NS ? last - MINUTE_NS : 0;
 	store->is_begun[store->event] = true;
 	return 0;
 }

@@ -537,6 +537,69 @@ static void when_nobody_tells_of_it_any_more_windows_are_now_again(void **state)
 	top_model__free(model);
 }
 
+/* A minute and more: what is of the time before is not older, it is of another time. */
+static void a_clock_that_is_set_back_begins_another_minute(void **state)
+{
+	struct top_model *model = top_model__new(&everything, TOP_SPAN_LIVE);
+	struct window faults = top_window(7, "shop", 5000, 5), host = top_window(0, NULL, 5000, 5);
+	struct top_rows rows;
+
+	(void)state;
+	faults.event = host.event = EVENT_PAGE_FAULTS;
+	top_add(model, &faults, "java;a 5\n");
+	top_add(model, &host, "");
+	for (uint64_t at = 5000; at < 5100; at += 10) {
+		top_add_java(model, "old", at, 1000, "java;a 1000\n");
+		top_end(model, at, 1000);
+		top_add_running(model, "old", at + 10, 9, 9);
+	}
+	for (uint64_t at = 0; at < 100; at += 10) {
+		top_add_java(model, "shop", at, at + 10, "java;a 1\n");
+		top_end(model, at, at + 10);
+		rows = rows_of(model, EVENT_CPU);
+		assert_int_equal(rows.cnt, 1);
+		assert_string_equal(rows.items[0].name, "shop");
+		assert_int_equal(rows.items[0].samples, at + 10);
+		assert_true(rows.host.end_unix_ns == TOP_START + (at + 10) * S);
+		assert_int_equal(rows.host.samples, at + 10);
+		top_rows_release(&rows);
+	}
+	rows = rows_of(model, EVENT_CPU);
+	assert_int_equal(rows.items[0].counts.samples, 50 + 60 + 70 + 80 + 90 + 100);
+	top_rows_release(&rows);
+	top_add_running(model, "shop", 100, 4, 4);
+	rows = rows_of(model, EVENT_CPU);
+	assert_int_equal(rows.items[0].samples, 4);
+	top_rows_release(&rows);
+	rows = rows_of(model, EVENT_PAGE_FAULTS); /* of which nothing else came */
+	assert_int_equal(rows.items[0].samples, 5);
+	top_rows_release(&rows);
+	top_model__free(model);
+}
+
+static void what_is_frozen_stays_where_the_clock_is_set_back(void **state)
+{
+	struct top_model *model = top_model__new(&everything, TOP_SPAN_LIVE);
+	struct top_rows rows;
+
+	(void)state;
+	top_add_java(model, "old", 5000, 1000, "java;a 1000\n");
+	top_end(model, 5000, 1000);
+	top_model__freeze(model, true);
+	for (uint64_t at = 0; at < 50; at += 10) {
+		if (at == 40)
+			top_model__freeze(model, false);
+		top_add_java(model, "shop", at, 7, "java;a 7\n");
+		top_end(model, at, 7);
+		rows = rows_of(model, EVENT_CPU);
+		assert_int_equal(rows.cnt, 1);
+		assert_string_equal(rows.items[0].name, at == 40 ? "shop" : "old");
+		assert_int_equal(rows.items[0].samples, at == 40 ? 7 : 1000);
+		top_rows_release(&rows);
+	}
+	top_model__free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -561,6 +624,8 @@ int main(void)
 		cmocka_unit_test(of_long_windows_the_newest_still_tells_the_methods),
 		cmocka_unit_test(frozen_the_running_window_stands_still_and_goes_on_afterwards),
 		cmocka_unit_test(when_nobody_tells_of_it_any_more_windows_are_now_again),
+		cmocka_unit_test(a_clock_that_is_set_back_begins_another_minute),
+		cmocka_unit_test(what_is_frozen_stays_where_the_clock_is_set_back),
 	};
 
 	return cmocka_run_group_tests_name("top_model", tests, NULL, NULL);
