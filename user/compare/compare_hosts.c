@@ -51,13 +51,17 @@ static int put_name(enum compare_hosts_unit unit, const struct window *window, s
 	return strbuf_error(out);
 }
 
-/* A host's record is of no replica: its time is that in which it was sampled. */
+/*
+ * A host's record is of no replica: its time is that in which it was sampled. What else runs there is
+ * none either, and would take the places of those that are.
+ */
 static bool is_counted(const struct hosts_walk *walk, const struct window *window)
 {
 	return walk->unit == COMPARE_HOSTS_BY_HOST ||
-	       (window->pid && (walk->hosts.cnt < COMPARE_REPLICAS_MAX ||
-				strtab__find(walk->hosts.names, strbuf_str(&walk->name),
-					     walk->name.len) != STRTAB_NONE));
+	       (compare_load_takes(walk->what, window) &&
+		(walk->hosts.cnt < COMPARE_REPLICAS_MAX ||
+		 strtab__find(walk->hosts.names, strbuf_str(&walk->name), walk->name.len) !=
+			 STRTAB_NONE));
 }
 
 static int loader_of_host(void *ctx, const struct window *window, struct compare_loader **out)

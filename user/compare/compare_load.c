@@ -273,21 +273,29 @@ static void note_stream(struct compare_loader *loader, const struct window *wind
 		loader->err = streams_add(&loaded->streams, window);
 }
 
+static bool is_asked_for(const struct compare_load *what, const struct window *window)
+{
+	return window->start_unix_ns >= what->since_unix_ns &&
+	       window->start_unix_ns < what->until_unix_ns &&
+	       selection_takes(what->selection, window);
+}
+
+bool compare_load_takes(const struct compare_load *what, const struct window *window)
+{
+	return window->pid && is_asked_for(what, window) &&
+	       (window->counts.samples ||
+		event_cpu_wait_ns(what->event, what->selection, window)) &&
+	       is_of_group(what, window);
+}
+
 bool compare_loader__want(struct compare_loader *loader, const struct window *window)
 {
-	if (window->start_unix_ns < loader->what.since_unix_ns ||
-	    window->start_unix_ns >= loader->what.until_unix_ns ||
-	    !selection_takes(loader->what.selection, window))
-		return false;
-	if (window->pid == 0) {
-		if (event_counts_time(loader->what.event, window) &&
-		    is_of_host(&loader->what, window))
-			note_host(loader, window);
-		return false;
-	}
-	if (!(window->counts.samples ||
-	      event_cpu_wait_ns(loader->what.event, loader->what.selection, window)) ||
-	    !is_of_group(&loader->what, window))
+	const struct compare_load *what = &loader->what;
+
+	if (!window->pid && is_asked_for(what, window) && event_counts_time(what->event, window) &&
+	    is_of_host(what, window))
+		note_host(loader, window);
+	if (!compare_load_takes(what, window))
 		return false;
 	note_stream(loader, window);
 	note_age(loader, window);

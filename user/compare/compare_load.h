@@ -83,6 +83,9 @@ void compare_loaded_release(struct compare_loaded *loaded);
 /* Counts, losses, streams, JVM, image; name and times are the caller's. Texts live with `loaded`. */
 void compare_loaded_describe(const struct compare_loaded *loaded, struct diff_output_side *out);
 
+/* Is it a process's, of the side, and is there something in it? */
+bool compare_load_takes(const struct compare_load *what, const struct window *window);
+
 struct compare_loader;
 
 /* 0, -ENOMEM, or -EINVAL when range, block length or span make no sense. */

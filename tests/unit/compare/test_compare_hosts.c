@@ -47,6 +47,41 @@ static int visit_hosts(void *ctx, uint64_t since_unix_ns, uint64_t until_unix_ns
 	return 0;
 }
 
+static void give_minutes(const struct store_visitor *visitor, struct window *window)
+{
+	window->duration_ns = 10 * SECOND;
+	window->frequency_hz = 99;
+	window->counts.samples = 7;
+	for (uint64_t i = 0; i < MINUTES; i++) {
+		window->start_unix_ns = (START_S + 60 * i) * SECOND;
+		if (visitor->want(visitor->ctx, window))
+			assert_int_equal(visitor->window(visitor->ctx, window, LINE, strlen(LINE)),
+					 0);
+	}
+}
+
+static int visit_replicas(void *ctx, uint64_t since_unix_ns, uint64_t until_unix_ns,
+			  const struct store_visitor *visitor)
+{
+	(void)ctx;
+	(void)since_unix_ns;
+	(void)until_unix_ns;
+	for (uint32_t pid = 1; pid <= COMPARE_REPLICAS_MAX + 6; pid++) {
+		struct window other = { .pid = pid, .labels = { [WINDOW_LABEL_IMAGE] = "other" } };
+
+		give_minutes(visitor, &other);
+	}
+	for (uint32_t i = 0; i < REPLICAS; i++) {
+		const char container[] = { (char)('a' + i), '\0' };
+		struct window replica = { .pid = 1000 + i,
+					  .labels = { [WINDOW_LABEL_CONTAINER_ID] = container,
+						      [WINDOW_LABEL_IMAGE] = "shop:1" } };
+
+		give_minutes(visitor, &replica);
+	}
+	return 0;
+}
+
 static void free_nothing(void *ctx)
 {
 	(void)ctx;
@@ -93,6 +128,40 @@ static void each_host_has_a_side_of_its_own(void **state)
 	assert_int_equal(compare_hosts_measure(item_cnt, 8, &hosts), 0);
 	assert_int_equal(diff_side__block(hosts.sum, 0)->samples, 14);
 	compare_hosts_release(&hosts);
+	store_source__free(source);
+	diff_catalog__free(catalog);
+}
+
+/* A host runs more than the service, and only so many replicas have a place. */
+static void replicas_that_are_not_of_the_side_take_no_place(void **state)
+{
+	static const struct store_source_ops ops = { .visit = visit_replicas,
+						     .free = free_nothing };
+	const struct selection selection = { 0 };
+	static const char *const shop[SELECT_BY_CNT] = { [SELECT_BY_IMAGE] = "shop:1" };
+	const struct compare_load what = {
+		.selection = &selection,
+		.event = EVENT_CPU,
+		.labels = shop,
+		.since_unix_ns = START_S * SECOND,
+		.until_unix_ns = (START_S + 60 * MINUTES) * SECOND,
+		.block_ns = 60 * SECOND,
+	};
+	struct diff_catalog *catalog = diff_catalog__new();
+	struct cmd_store_damage damage = { 0 };
+	struct store_source *source;
+	struct compare_hosts replicas;
+
+	(void)state;
+	assert_non_null(catalog);
+	assert_int_equal(store_source__new(&ops, NULL, "replicas", &source), 0);
+	assert_int_equal(compare_hosts_load(source, &what, COMPARE_HOSTS_BY_REPLICA, catalog,
+					    &damage, &replicas),
+			 0);
+	assert_int_equal(replicas.cnt, REPLICAS);
+	for (size_t i = 0; i < replicas.cnt; i++)
+		assert_int_equal(diff_side__block_count(replicas.items[i].loaded.side), MINUTES);
+	compare_hosts_release(&replicas);
 	store_source__free(source);
 	diff_catalog__free(catalog);
 }
@@ -397,6 +466,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_host_has_a_side_of_its_own),
+		cmocka_unit_test(replicas_that_are_not_of_the_side_take_no_place),
 		cmocka_unit_test(what_a_host_lost_that_was_not_asked_for_is_not_of_the_side),
 		cmocka_unit_test(methods_have_no_parameters_whoever_keeps_them),
 		cmocka_unit_test(hosts_on_both_sides_and_few_hosts_calibrate_nothing),
