@@ -162,6 +162,20 @@ def test_the_list_holds_the_numbers_of_the_result_and_shows_the_frames(page, res
     assert "method=" not in browser.driver.current_url
 
 
+@pytest.mark.parametrize("is_time", (True, False))
+def test_time_of_other_events_is_shown_in_threads(browser, tmp_path, result, is_time):
+    text = write("history", "html").decode()
+    assert '"event":"CPU"' in text and '"isTime":true' in text
+    text = text.replace('"event":"CPU"', '"event":"waits"').replace('"isTime":true', f'"isTime":{str(is_time).lower()}')
+    (tmp_path / "waits.html").write_text(text)
+    browser.open(tmp_path / "waits.html")
+    browser.settle()
+    name = "com.example.shop.Tax.compute"
+    pick(browser, "Tax.compute")
+    cores = row_of(result, "path", name)["cores_after"]
+    assert (f"{cores:.4f} threads" if is_time else f"{1e6 * cores:.1f} waits/s") in browser.details()
+
+
 def test_a_method_that_is_gone_is_shown_where_both_sides_are(page):
     browser = page()
     assert browser.js("return document.getElementById('widthAfter').ariaPressed") == "true"

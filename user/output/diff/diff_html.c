@@ -311,6 +311,7 @@ static int write_facts(const struct diff_page *page, struct json_writer *json)
 
 	json_writer_member_string(json, "title", diff->title ? diff->title : "");
 	json_writer_member_string(json, "event", diff_words_event(diff));
+	json_writer_member_bool(json, "isTime", event_unit(diff->event) == EVENT_UNIT_NANOSECONDS);
 	json_writer_member_string(json, "subtitle", diff->subtitle ? diff->subtitle : "");
 	json_writer_newline(json);
 	json_writer_member_begin(json, "header", '[');

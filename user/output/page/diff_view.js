@@ -107,9 +107,10 @@ function verdictText(judgement) {
 function sideText(share, samples, side) {
   const text = [formatShare(share)];
   const part = share / SHARE_UNITS;
-  const rate = part * data.cores[side]; // of other events than CPU time in millions
+  const rate = part * data.cores[side]; // of events that are no time in millions
   if (data.cores[side] !== null) text.push(
-    data.event === 'CPU' ? `${rate.toFixed(4)} cores` : `${(rate * 1e6).toFixed(1)} ${data.event}/s`);
+    data.isTime ? `${rate.toFixed(4)} ${data.event === 'CPU' ? 'cores' : 'threads'}` :
+      `${(rate * 1e6).toFixed(1)} ${data.event}/s`);
   text.push(`${formatCount(samples)} samples`);
   return text.join(' \u00b7 ');
 }

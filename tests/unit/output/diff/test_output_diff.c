@@ -621,6 +621,27 @@ static void the_page_is_filled_and_small(void **state)
 	scene_end(scene);
 }
 
+/* Rates of the others are in millions of events. */
+static void the_page_says_whether_rates_are_of_time(void **state)
+{
+	static const enum event events[] = { EVENT_CPU, EVENT_OFF_CPU, EVENT_WALL, EVENT_ALLOC };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		struct scene *scene = scene_new(SCENE_HISTORY, 5, NULL, 0);
+		char *page;
+		json_t *data;
+
+		scene->output.event = events[i];
+		page = page_of(scene);
+		data = page_data(page);
+		assert_int_equal(json_is_true(at(data, "isTime")), events[i] != EVENT_ALLOC);
+		json_decref(data);
+		free(page);
+		scene_end(scene);
+	}
+}
+
 static void the_page_has_a_budget(void **state)
 {
 	struct scene *scene = scene_new(SCENE_SHORT, 30000, NULL, 0);
@@ -762,6 +783,7 @@ int main(void)
 		cmocka_unit_test(folded_text_of_nothing_is_empty),
 		cmocka_unit_test(folded_stacks_stay_within_a_line),
 		cmocka_unit_test(the_page_is_filled_and_small),
+		cmocka_unit_test(the_page_says_whether_rates_are_of_time),
 		cmocka_unit_test(the_page_has_a_budget),
 		cmocka_unit_test(a_page_of_nothing_is_a_page),
 		cmocka_unit_test(hostile_names_are_inert),
