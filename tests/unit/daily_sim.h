@@ -98,11 +98,10 @@ static inline int days_sim_next(struct days_sim *days, const struct sim_effect *
 	struct daily_date date = { .number = ++days->day,
 				   .since_unix_ns = days->day * 86400000000000ull,
 				   .until_unix_ns = (days->day + 1) * 86400000000000ull };
-	struct daily_measure measure = { .date = &date,
-					 .before = days->after,
-					 .side = side,
-					 .catalog = days->catalog,
-					 .is_judged = true };
+	struct daily_measure measure = {
+		.date = &date, .before = days->after, .side = side, .catalog = days->catalog
+	};
+	int err;
 
 	diff_side__free(raw);
 	if (!side)
@@ -110,7 +109,8 @@ static inline int days_sim_next(struct days_sim *days, const struct sim_effect *
 	diff_side__free(days->before);
 	days->before = days->after;
 	days->after = side;
-	return daily_series_put(days->series, &measure);
+	err = daily_series_put(days->series, &measure);
+	return err ? err : daily_series_set_judged(days->series, date.number);
 }
 
 /* What the job says about the last day. */

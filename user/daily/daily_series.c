@@ -153,7 +153,7 @@ int daily_series_put(struct series *series, const struct daily_measure *day)
 	size_t cnt = 0;
 	int err;
 
-	out.is_judged = day->is_judged || (earlier && earlier->is_judged);
+	out.is_judged = earlier && earlier->is_judged;
 	(void)diff_catalog__items(day->catalog, &item_cnt);
 	err = diff_history_measure_day(day->before, day->side, item_cnt, DAILY_SHARE_MIN, &measured,
 				       &cnt);
@@ -176,6 +176,18 @@ int daily_series_put(struct series *series, const struct daily_measure *day)
 	err = name_rows(series, day->catalog, chosen, out.row_cnt, rows);
 	out.rows = rows;
 	return err ? err : series__put(series, &out);
+}
+
+int daily_series_set_judged(struct series *series, uint32_t day)
+{
+	const struct series_day *found = series__find(series, day);
+	struct series_day judged;
+
+	if (!found || found->is_judged)
+		return 0;
+	judged = *found;
+	judged.is_judged = true;
+	return series__put(series, &judged);
 }
 
 /* ---- which days are good ---- */

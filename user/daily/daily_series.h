@@ -30,11 +30,15 @@ struct daily_measure {
 	const struct diff_catalog *catalog; /* of both */
 	const char *jvm_version;
 	const char *image;
-	bool is_judged; /* it is the last day of a comparison; once it was, it stays so */
 };
 
-/* Puts the day into the series; a side without blocks is a day without rows. 0 or -ENOMEM. */
+/*
+ * Puts the day into the series; a side without blocks is a day without rows, and a day that was judged
+ * stays so. 0 or -ENOMEM.
+ */
 __must_check int daily_series_put(struct series *series, const struct daily_measure *day);
+/* A comparison ended with this day, and told its changes. 0, also without such a day, or -ENOMEM. */
+__must_check int daily_series_set_judged(struct series *series, uint32_t day);
 
 /*
  * Days of [first, last] that are good for statistics: enough samples, and nothing wrong with them by

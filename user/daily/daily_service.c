@@ -193,7 +193,6 @@ static int measure_day(struct service_work *work, const struct daily_date *date)
 		.before = has_before ? previous->loaded.side : NULL,
 		.side = work->current.loaded.side,
 		.catalog = work->catalog,
-		.is_judged = date->number == work->job->after_last.number,
 	};
 
 	compare_loaded_describe(&work->current.loaded, &words);
@@ -401,6 +400,20 @@ static int judge(struct service_work *work, struct diff_result **result_out)
 	return daily_verdict_find(&verdict, work->out, result_out);
 }
 
+/*
+ * Only now: what was not compared, and whose process ended before this, told nobody, and the changes of
+ * its last day are news on the day after.
+ */
+static int keep_judged(struct service_work *work)
+{
+	int err;
+
+	if (work->out->state == DAILY_STATE_FAILED)
+		return 0;
+	err = daily_series_set_judged(work->series, work->job->after_last.number);
+	return err ? err : write_series(work);
+}
+
 static int compare(struct service_work *work)
 {
 	const struct daily_service *service = work->service;
@@ -422,6 +435,8 @@ static int compare(struct service_work *work)
 		err = judge(work, &result);
 	if (!err)
 		err = make_pages(work, result);
+	if (!err)
+		err = keep_judged(work);
 	diff_result__free(result);
 	return err;
 }

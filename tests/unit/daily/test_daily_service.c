@@ -2,6 +2,7 @@
 /* One service's days from a store, which has windows of a JVM that was just started, into its series. */
 #include "tests/unit/store_testing.h"
 #include "user/cli/option_groups.h"
+#include "user/daily/daily_series.h"
 #include "user/daily/daily_service.h"
 #include "user/store/series/series_file.h"
 #include "user/util/cleanup.h"
@@ -13,12 +14,12 @@
 /* All of its code is compiled, as far as a stack can tell. */
 static const char stack[] = "java;a.B.run_[j];a.B.c_[j]";
 
-static void add_jvm(struct store_writer *writer, enum event event, uint32_t pid, uint64_t age_s,
-		    uint64_t samples)
+static void add_jvm(struct store_writer *writer, enum event event, uint64_t start_unix_ns,
+		    uint32_t pid, uint64_t age_s, uint64_t samples)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	const struct window window = {
-		.start_unix_ns = TEST_NS,
+		.start_unix_ns = start_unix_ns,
 		.duration_ns = WINDOW_NS,
 		.start_boot_ns = BOOT_NS,
 		.process_start_ns = BOOT_NS - age_s * CLOCK_NS_PER_S,
@@ -40,14 +41,21 @@ static void fill(const struct test_store *store, enum event event)
 {
 	struct store_writer *writer = test_writer(store);
 
-	add_jvm(writer, event, 11, 5000, OLD_SAMPLES);
-	add_jvm(writer, event, 12, 1, YOUNG_SAMPLES);
+	add_jvm(writer, event, TEST_NS, 11, 5000, OLD_SAMPLES);
+	add_jvm(writer, event, TEST_NS, 12, 1, YOUNG_SAMPLES);
 	test_commit(writer);
 	store_writer__free(writer);
 }
 
-/* The samples of the day in the series that the job writes. */
-static uint64_t samples_in_series(const struct test_store *store, enum event event)
+struct told {
+	uint64_t samples; /* of the day, in the series that the job writes */
+	bool is_judged;
+	enum daily_state state;
+};
+
+/* The job of the day of TEST_NS. */
+static struct told run_day(const struct test_store *store, enum event event,
+			   uint64_t samples_before, uint64_t samples_after)
 {
 	const struct diff_options statistics = diff_options_default();
 	const struct option_stores stores = { .cnt = 1 };
@@ -57,6 +65,8 @@ static uint64_t samples_in_series(const struct test_store *store, enum event eve
 		.name = "shop",
 		.file = "shop",
 		.selection = { .service = "shop" },
+		.samples_before = samples_before,
+		.samples_after = samples_after,
 	};
 	struct cmd_store_damage damage = { 0 };
 	struct daily_dir dir;
@@ -66,7 +76,7 @@ static uint64_t samples_in_series(const struct test_store *store, enum event eve
 		.dir = &dir,
 		.statistics = &statistics,
 		.now_unix_ns = TEST_NS + 24 * HOUR_NS,
-		.store_first_unix_ns = TEST_NS,
+		.store_first_unix_ns = TEST_NS - 24 * HOUR_NS,
 		.days = 1,
 		.event = event,
 	};
@@ -74,7 +84,7 @@ static uint64_t samples_in_series(const struct test_store *store, enum event eve
 	struct series *series = NULL;
 	struct daily_outcome outcome;
 	const struct series_day *day;
-	uint64_t samples;
+	struct told told;
 	char path[256];
 
 	assert_int_equal(daily_dir_open(test_path(store, "pages", path), DAILY_DIR_SERIES, &dir),
@@ -83,19 +93,19 @@ static uint64_t samples_in_series(const struct test_store *store, enum event eve
 	assert_int_equal(daily_date_before(job.now_unix_ns, 2, &job.before_last), 0);
 	job.after_first = job.after_last;
 	job.before_first = job.before_last;
+	assert_int_equal(daily_dir_begin(&dir, job.after_last.text), 0);
 	assert_int_equal(store_source__open(store->dir, event, &job.reader), 0);
 	assert_int_equal(daily_service_run(&job, &service, &outcome), 0);
-	assert_int_equal(outcome.state, DAILY_STATE_NOT_COMPARED);
 	assert_int_equal(
 		series_file_read(dir.series_fd, "shop.series", service.key, &series, &state), 0);
 	day = series__find(series, job.after_last.number);
 	assert_non_null(day);
-	samples = day->samples;
+	told = (struct told){ day->samples, day->is_judged, outcome.state };
 	series__free(series);
 	store_source__free(job.reader);
 	daily_outcome_release(&outcome);
 	daily_dir_close(&dir);
-	return samples;
+	return told;
 }
 
 /* As without --days: of CPU time the stacks say whether it warms up, of other events its age alone. */
@@ -113,10 +123,46 @@ static void whether_a_jvm_warms_up_is_judged_by_the_event(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct test_store store;
+		struct told told;
 
 		test_store_make(&store);
 		fill(&store, rows[i].event);
-		assert_int_equal(samples_in_series(&store, rows[i].event), rows[i].samples);
+		told = run_day(&store, rows[i].event, 0, rows[i].samples);
+		assert_int_equal(told.state, DAILY_STATE_NOT_COMPARED);
+		assert_int_equal(told.samples, rows[i].samples);
+		test_store_remove(&store);
+	}
+}
+
+/* Nothing was said of its changes then: they are to be told on a day after. */
+static void a_day_that_was_not_compared_is_none_whose_changes_were_told(void **state)
+{
+	static const struct {
+		uint64_t samples_before, samples_after;
+		bool is_judged;
+	} rows[] = {
+		{ DAILY_SAMPLES_MIN - 1, DAILY_SAMPLES_MIN, false },
+		{ DAILY_SAMPLES_MIN, DAILY_SAMPLES_MIN - 1, false },
+		{ DAILY_SAMPLES_MIN, DAILY_SAMPLES_MIN, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct test_store store;
+		struct store_writer *writer;
+		struct told told;
+
+		test_store_make(&store);
+		writer = test_writer(&store);
+		add_jvm(writer, EVENT_CPU, TEST_NS - 24 * HOUR_NS, 11, 5000,
+			rows[i].samples_before);
+		test_commit(writer);
+		add_jvm(writer, EVENT_CPU, TEST_NS, 11, 5000, rows[i].samples_after);
+		test_commit(writer);
+		store_writer__free(writer);
+		told = run_day(&store, EVENT_CPU, rows[i].samples_before, rows[i].samples_after);
+		assert_int_equal(told.samples, rows[i].samples_after);
+		assert_int_equal(told.is_judged, rows[i].is_judged);
 		test_store_remove(&store);
 	}
 }
@@ -125,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whether_a_jvm_warms_up_is_judged_by_the_event),
+		cmocka_unit_test(a_day_that_was_not_compared_is_none_whose_changes_were_told),
 	};
 
 	assert_int_equal(setenv("TZ", "UTC", 1), 0);
