@@ -186,10 +186,15 @@ struct diff_history compare_hosts_history(struct compare_hosts *hosts, size_t bu
 
 void compare_hosts_share_errors(const struct compare_hosts *hosts, struct diff_options *options)
 {
-	if (!hosts->cnt)
+	size_t judged = 0;
+
+	/* A host that runs other things has an item, for its record, and nothing to be odd in. */
+	for (size_t i = 0; i < hosts->cnt; i++)
+		judged += diff_side__block_count(hosts->items[i].loaded.side) > 0;
+	if (!judged)
 		return;
-	options->q_shown /= (double)hosts->cnt;
-	options->q_alarm /= (double)hosts->cnt;
+	options->q_shown /= (double)judged;
+	options->q_alarm /= (double)judged;
 }
 
 int compare_hosts_compare(struct compare_hosts *hosts, size_t host, const struct diff_item *items,

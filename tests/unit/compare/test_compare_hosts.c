@@ -330,6 +330,36 @@ static void one_host_with_a_tenth_more_is_found_and_no_other(void **state)
 	}
 }
 
+/* A fleet runs other services, too: what is not judged takes no part of the rates. */
+static void rates_of_error_are_shared_by_the_hosts_that_are_judged(void **state)
+{
+	enum { JUDGED = 8, ALL = 100 };
+	const struct diff_options usual = diff_options_default();
+	const struct diff_block block = { .length_ns = 60 * SECOND, .frequency_hz = 99 };
+	struct diff_options options = usual;
+	struct compare_hosts hosts = { .cnt = ALL };
+
+	(void)state;
+	hosts.items = calloc(ALL, sizeof(*hosts.items));
+	assert_non_null(hosts.items);
+	for (size_t i = 0; i < ALL; i++) {
+		hosts.items[i].loaded.side = diff_side__new(COMPARE_LOAD_EVENT_CPU);
+		assert_non_null(hosts.items[i].loaded.side);
+		if (i % 10 == 3 && i / 10 < JUDGED)
+			assert_int_equal(diff_side__close_block(hosts.items[i].loaded.side, &block),
+					 0);
+	}
+	compare_hosts_share_errors(&hosts, &options);
+	assert_true(fabs(options.q_alarm * JUDGED - usual.q_alarm) < 1e-12);
+	assert_true(fabs(options.q_shown * JUDGED - usual.q_shown) < 1e-12);
+	compare_hosts_release(&hosts);
+	/* Nobody to share with. */
+	hosts = (struct compare_hosts){ 0 };
+	options = usual;
+	compare_hosts_share_errors(&hosts, &options);
+	assert_true(options.q_alarm == usual.q_alarm);
+}
+
 /* Nothing that these two sides show tells that from a change; the other hosts do. */
 static void hosts_that_differ_much_are_no_change(void **state)
 {
@@ -472,6 +502,7 @@ int main(void)
 		cmocka_unit_test(hosts_on_both_sides_and_few_hosts_calibrate_nothing),
 		cmocka_unit_test(replicas_are_containers_and_processes_outside_of_any),
 		cmocka_unit_test(one_host_with_a_tenth_more_is_found_and_no_other),
+		cmocka_unit_test(rates_of_error_are_shared_by_the_hosts_that_are_judged),
 		cmocka_unit_test(hosts_that_differ_much_are_no_change),
 		cmocka_unit_test(what_one_jvm_compiled_otherwise_is_no_change),
 		cmocka_unit_test(replicas_that_all_lived_too_short_calibrate_nothing),
