@@ -192,13 +192,8 @@ static int note_side(const struct compare_loaded *side, const char *name,
 					"their first 10 minutes, and of blocks of time with such "
 					"JVMs alone, were left out",
 					name, side->warm_up_samples);
-	if (!err && side->other_rate_samples)
-		err = compare_notes_add(
-			notes,
-			"%s: %" PRIu64
-			" sample%s left out because the sampling rate changed within a block of time",
-			name, side->other_rate_samples,
-			side->other_rate_samples == 1 ? " was" : "s were");
+	if (!err)
+		err = compare_notes_other_rate(notes, name, side->other_rate_samples);
 	if (!err && side->bad_line_cnt)
 		err = compare_notes_add(notes, "%s: %zu line%s of the store %s no stacks, skipped",
 					name, side->bad_line_cnt,

@@ -305,11 +305,13 @@ static int write_pages(struct service_work *work, const struct diff_output *page
 		     0;
 }
 
-static int note_other_stacks(struct service_work *work, const char *side,
-			     const struct compare_loaded *loaded)
+static int note_side(struct service_work *work, const char *side,
+		     const struct compare_loaded *loaded)
 {
-	if (!loaded->other_stack_samples)
-		return 0;
+	int err = compare_notes_other_rate(&work->notes, side, loaded->other_rate_samples);
+
+	if (err || !loaded->other_stack_samples)
+		return err;
 	return compare_notes_add(&work->notes,
 				 "%s: %" PRIu64
 				 " samples are of stacks beyond the %d with most samples, counted "
@@ -358,9 +360,9 @@ static int make_pages(struct service_work *work, const struct diff_result *resul
 	compare_loaded_describe(&work->current.loaded, &page.after);
 	err = daily_verdict_notes(work->out, &work->notes);
 	if (!err)
-		err = note_other_stacks(work, "before", &work->previous.loaded);
+		err = note_side(work, "before", &work->previous.loaded);
 	if (!err)
-		err = note_other_stacks(work, "after", &work->current.loaded);
+		err = note_side(work, "after", &work->current.loaded);
 	if (!err)
 		err = note_cut(work);
 	if (err)

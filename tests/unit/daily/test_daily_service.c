@@ -14,8 +14,8 @@
 /* All of its code is compiled, as far as a stack can tell. */
 static const char stack[] = "java;a.B.run_[j];a.B.c_[j]";
 
-static void add_jvm(struct store_writer *writer, enum event event, uint64_t start_unix_ns,
-		    uint32_t pid, uint64_t age_s, uint64_t samples)
+static void add_jvm_of_rate(struct store_writer *writer, enum event event, uint64_t start_unix_ns,
+			    uint32_t pid, uint64_t age_s, uint64_t samples, uint32_t frequency_hz)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	const struct window window = {
@@ -27,14 +27,21 @@ static void add_jvm(struct store_writer *writer, enum event event, uint64_t star
 		.is_jvm = 1,
 		.event = event,
 		.period_unit = event_unit(event),
-		.period = event == EVENT_CPU ? CLOCK_NS_PER_S / 99 : event_default_period(event),
-		.frequency_hz = event == EVENT_CPU ? 99 : 0,
+		.period = event == EVENT_CPU ? CLOCK_NS_PER_S / frequency_hz :
+					       event_default_period(event),
+		.frequency_hz = event == EVENT_CPU ? frequency_hz : 0,
 		.counts = { .samples = samples },
 		.labels = { [WINDOW_LABEL_COMM] = "java", [WINDOW_LABEL_SERVICE] = "shop" },
 	};
 
 	strbuf_printf(&text, "%s %u\n", stack, (unsigned int)samples);
 	assert_int_equal(store_writer__add(writer, &window, text.data, text.len), 0);
+}
+
+static void add_jvm(struct store_writer *writer, enum event event, uint64_t start_unix_ns,
+		    uint32_t pid, uint64_t age_s, uint64_t samples)
+{
+	add_jvm_of_rate(writer, event, start_unix_ns, pid, age_s, samples, 99);
 }
 
 static void fill(const struct test_store *store, enum event event)
@@ -167,11 +174,39 @@ static void a_day_that_was_not_compared_is_none_whose_changes_were_told(void **s
 	}
 }
 
+static void samples_of_another_rate_are_told(void **state)
+{
+	__cleanup_strbuf struct strbuf page = STRBUF_INIT;
+	struct test_store store;
+	struct store_writer *writer;
+
+	(void)state;
+	test_store_make(&store);
+	writer = test_writer(&store);
+	for (uint64_t day = 0; day < 2; day++) {
+		uint64_t start = TEST_NS - 24 * HOUR_NS * (1 - day);
+
+		add_jvm(writer, EVENT_CPU, start, 11, 5000, DAILY_SAMPLES_MIN);
+		test_commit(writer);
+		add_jvm_of_rate(writer, EVENT_CPU, start + WINDOW_NS, 11, 5010, 7 + day, 49);
+		test_commit(writer);
+	}
+	store_writer__free(writer);
+	(void)run_day(&store, EVENT_CPU, DAILY_SAMPLES_MIN, DAILY_SAMPLES_MIN);
+	test_read(&store, "pages/2026-11-21/shop.json", &page);
+	assert_non_null(strstr(strbuf_str(&page), "before: 7 samples were left out because the "
+						  "sampling rate changed"));
+	assert_non_null(strstr(strbuf_str(&page), "after: 8 samples were left out because the "
+						  "sampling rate changed"));
+	test_store_remove(&store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whether_a_jvm_warms_up_is_judged_by_the_event),
 		cmocka_unit_test(a_day_that_was_not_compared_is_none_whose_changes_were_told),
+		cmocka_unit_test(samples_of_another_rate_are_told),
 	};
 
 	assert_int_equal(setenv("TZ", "UTC", 1), 0);
