@@ -32,19 +32,23 @@
 #define COLD_SHARE_MAX 0.05 /* of a block that is compared although its JVMs are young */
 
 /*
- * A count of EVENT_WALL. The statistics want counts of equal weight, and few large ones are what is
- * known least: a sample of CPU time is a part of one.
+ * A count of EVENT_WALL, and of waiting. The statistics want counts of equal weight, and few large ones
+ * are what is known least: a sample of CPU time is a part of one. A thread that waits is visited as
+ * often as its host has time for, up to ten times a second.
  */
-#define WALL_SAMPLE_NS (100 * CLOCK_NS_PER_MS)
+#define WAIT_SAMPLE_NS (100 * CLOCK_NS_PER_MS)
 
 #define EVENTS_OF_RATE 1000000ull /* as DIFF_EVENTS_OF_RATE */
 
 struct load_block {
+	/* Counts: see load_part. */
 	uint64_t samples;
 	uint64_t frames;
 	uint64_t unknown_frames;
 	uint64_t truncated_samples;
 	uint64_t other_stack_samples;
+	uint64_t taken_samples;		   /* what these counts come from */
+	uint64_t own_samples;		   /* of them those that are in the host's records, too */
 	uint64_t recorded_ns;		   /* by the host's records */
 	struct compare_cover_stretch host; /* of these */
 	uint64_t host_samples;
@@ -58,6 +62,12 @@ struct load_block {
 	size_t entry_cnt;
 	uint32_t frequency_hz; /* of its first window: rate_of() */
 	bool has_frequency;
+};
+
+/* What of a window was counted. */
+struct load_part {
+	uint64_t samples; /* as jbpfd took them */
+	uint64_t counts;  /* what they count for: WAIT_SAMPLE_NS each, or the same as the samples */
 };
 
 struct load_entry {
@@ -83,8 +93,8 @@ struct compare_loader {
 		threads; /* of the window being added; only where threads are asked for */
 	struct event_stacks *known;
 	bool is_of_waits;    /* the window being added */
-	uint64_t weight_ns;  /* the same: what a sample is of WALL_SAMPLE_NS; 0: all of a count */
-	uint64_t carry_ns;   /* what samples of EVENT_WALL had too much for whole counts */
+	uint64_t weight_ns;  /* the same: what a sample is of WAIT_SAMPLE_NS; 0: all of a count */
+	uint64_t carry_ns;   /* what samples before had too much for whole counts */
 	struct strbuf other; /* scratch */
 	struct strbuf cpu_wait;
 	int err; /* first failure of want() */
@@ -387,8 +397,8 @@ static uint64_t counts_of(struct compare_loader *loader, uint64_t samples)
 	if (!loader->weight_ns)
 		return samples;
 	ns = add_saturated(multiply_saturated(samples, loader->weight_ns), loader->carry_ns);
-	counts = ns / WALL_SAMPLE_NS;
-	loader->carry_ns = ns % WALL_SAMPLE_NS;
+	counts = ns / WAIT_SAMPLE_NS;
+	loader->carry_ns = ns % WAIT_SAMPLE_NS;
 	return counts;
 }
 
@@ -429,7 +439,7 @@ static int add_stack(struct compare_loader *loader, uint32_t block, const char *
 
 /* "stack count"; what is not that is counted, and what is of another kind of code left out. */
 static int add_line(struct compare_loader *loader, uint32_t block, const char *line, size_t len,
-		    uint64_t *samples)
+		    struct load_part *part)
 {
 	struct stack_frame leaf;
 	size_t stack_len;
@@ -453,15 +463,10 @@ static int add_line(struct compare_loader *loader, uint32_t block, const char *l
 	    (!stack_text_leaf(line, stack_len, &leaf) ||
 	     !select_kind_matches(loader->what.selection->kind, leaf.kind)))
 		return 0;
+	part->samples += count;
 	count = counts_of(loader, count);
-	if (!count)
-		return 0;
-
-	int err = add_stack(loader, block, line, stack_len, count);
-
-	if (!err)
-		*samples += count;
-	return err;
+	part->counts += count;
+	return count ? add_stack(loader, block, line, stack_len, count) : 0;
 }
 
 /* What of a window's counts goes with the samples that were counted; all without --kind. */
@@ -472,41 +477,60 @@ static uint64_t scaled(uint64_t value, uint64_t part, uint64_t whole)
 	return (uint64_t)((double)value * (double)part / (double)whole);
 }
 
-static void add_counts(struct compare_loader *loader, struct load_block *block,
-		       const struct window_counts *counts, uint64_t samples)
+/* Shares of what is missing stay as they are. */
+static uint64_t weighed(uint64_t value, const struct load_part *part)
 {
-	const struct window_counts part = {
-		.samples = samples,
-		.frames = scaled(counts->frames, samples, counts->samples),
-		.unknown_frames = scaled(counts->unknown_frames, samples, counts->samples),
-		.truncated_samples = scaled(counts->truncated_samples, samples, counts->samples),
+	if (part->counts == part->samples)
+		return value;
+	return (uint64_t)((double)value * (double)part->counts / (double)part->samples);
+}
+
+static void add_counts(struct compare_loader *loader, const struct window *window,
+		       const struct load_part *part)
+{
+	struct load_block *block = &loader->blocks[block_of(loader, window)];
+	const struct window_counts *counts = &window->counts;
+	const struct window_counts taken = {
+		.samples = part->samples,
+		.frames = scaled(counts->frames, part->samples, counts->samples),
+		.unknown_frames = scaled(counts->unknown_frames, part->samples, counts->samples),
+		.truncated_samples =
+			scaled(counts->truncated_samples, part->samples, counts->samples),
 	};
 
-	block->samples += part.samples;
-	block->frames += part.frames;
-	block->unknown_frames += part.unknown_frames;
-	block->truncated_samples += part.truncated_samples;
+	block->samples += part->counts;
+	block->frames += weighed(taken.frames, part);
+	block->unknown_frames += weighed(taken.unknown_frames, part);
+	block->truncated_samples += weighed(taken.truncated_samples, part);
+	block->taken_samples += taken.samples;
+	if (event_counts_time(loader->what.event, window))
+		block->own_samples += taken.samples;
 	if (selection_is_of_parts(loader->what.selection))
-		window_counts_add(&loader->loaded.counts, &part);
+		window_counts_add(&loader->loaded.counts, &taken);
+}
+
+/* What one of its samples stands for, where that is counted; else 0. */
+static uint64_t weight_of(const struct compare_loader *loader, const struct window *window)
+{
+	bool is_weighed = loader->what.event == EVENT_WALL || window->event == EVENT_OFF_CPU;
+
+	return is_weighed ? window_period(window) : 0;
 }
 
 /* Samples per second of CPU time; of other events, per million of them. 0 = not known. */
 static uint32_t rate_of(const struct compare_loader *loader, const struct window *window)
 {
-	if (loader->what.event == EVENT_WALL)
-		return CLOCK_NS_PER_S / WALL_SAMPLE_NS;
+	if (loader->what.event == EVENT_WALL || weight_of(loader, window))
+		return CLOCK_NS_PER_S / WAIT_SAMPLE_NS;
 	if (window->event == EVENT_CPU)
 		return window->frequency_hz;
 	if (!window->period)
 		return 0;
-	if (window->event == EVENT_OFF_CPU)
-		return (uint32_t)(CLOCK_NS_PER_S / window->period);
 	return window->period < EVENTS_OF_RATE ? (uint32_t)(EVENTS_OF_RATE / window->period) : 1;
 }
 
 /* What its threads waited for a CPU is in no line. */
-static int add_cpu_wait(struct compare_loader *loader, uint32_t block, const struct window *window,
-			uint64_t *samples)
+static int add_cpu_wait(struct compare_loader *loader, uint32_t block, const struct window *window)
 {
 	uint64_t wait_ns = event_cpu_wait_ns(loader->what.event, loader->what.selection, window);
 	int err;
@@ -519,7 +543,7 @@ static int add_cpu_wait(struct compare_loader *loader, uint32_t block, const str
 	wait_ns = counts_of(loader, wait_ns);
 	if (err || !wait_ns)
 		return err;
-	*samples += wait_ns;
+	loader->blocks[block].samples += wait_ns;
 	return add_stack(loader, block, loader->cpu_wait.data, loader->cpu_wait.len, wait_ns);
 }
 
@@ -530,7 +554,7 @@ int compare_loader__add(struct compare_loader *loader, const struct window *wind
 	struct load_block *block = &loader->blocks[number];
 	struct lines lines = lines_init(text, len);
 	struct line line;
-	uint64_t samples = 0;
+	struct load_part part = { 0 };
 
 	if (is_young_window(loader, window) && !compare_warm_up_is_over(text, len)) {
 		leave_out_cold(loader, window);
@@ -550,16 +574,14 @@ int compare_loader__add(struct compare_loader *loader, const struct window *wind
 	int err = compare_cover_add(&loader->cover, window);
 
 	loader->is_of_waits = event_has_waits(window->event);
-	loader->weight_ns = loader->what.event == EVENT_WALL ? window_period(window) : 0;
+	loader->weight_ns = weight_of(loader, window);
 	if (!err)
 		err = open_threads(loader, window);
 	while (!err && lines_next(&lines, &line))
-		err = add_line(loader, number, line.at, line.len, &samples);
+		err = add_line(loader, number, line.at, line.len, &part);
 	if (!err)
-		err = add_cpu_wait(loader, number, window, &samples);
-	if (!err)
-		add_counts(loader, block, &window->counts, samples);
-	return err;
+		add_counts(loader, window, &part);
+	return err ? err : add_cpu_wait(loader, number, window);
 }
 
 /* ---- the side ---- */
@@ -654,9 +676,12 @@ static struct diff_block make_block(struct compare_loader *loader, size_t number
 {
 	const struct load_block *at = &loader->blocks[number];
 	uint64_t start = (loader->first_block + number) * loader->what.block_ns;
-	uint64_t host_samples = at->host_samples > at->samples ? at->host_samples : at->samples;
-	double lost = (double)at->host_lost * (double)at->samples / (double)host_samples;
+	uint64_t host_samples = at->host_samples > at->own_samples ? at->host_samples :
+								     at->own_samples;
+	double lost = (double)at->host_lost;
 
+	if (host_samples)
+		lost *= (double)at->samples / (double)host_samples;
 	return (struct diff_block){
 		.start_unix_ns = start,
 		.length_ns = block_length_ns(loader, at),
@@ -682,7 +707,7 @@ static int fill_side(struct compare_loader *loader, struct diff_side *side, size
 		uint64_t samples = loader->blocks[i].samples;
 
 		if (is_young_block(loader, &loader->blocks[i]) && (has_older || !samples)) {
-			loader->loaded.warm_up_samples += samples;
+			loader->loaded.warm_up_samples += loader->blocks[i].taken_samples;
 			diff_side__leave_out_young(side);
 			continue;
 		}

@@ -42,7 +42,7 @@
 struct compare_load {
 	/* Whose, and which leaves; its times are not looked at. */
 	const struct selection *selection;
-	enum event event; /* the view; of EVENT_WALL a count is 100 ms */
+	enum event event; /* the view; of EVENT_WALL and of waiting a count is 100 ms */
 	/* Globs by label, SELECT_BY_CNT of each; NULL = any. A stream that is of `others` is not of the side. */
 	const char *const *labels;
 	const char *const *others;

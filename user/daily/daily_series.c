@@ -75,8 +75,8 @@ static int name_rows(struct series *series, const struct diff_catalog *catalog,
 }
 
 /*
- * That of most blocks: the passes over waiting threads become fewer when there are many. Rows go by
- * all blocks, whose samples have weights for it (diff_plan.h). 0 when the rate of one is not known.
+ * That of most blocks: jbpfd may have been started again with another. Rows go by all blocks, whose
+ * samples have weights for it (diff_plan.h). 0 when the rate of one is not known.
  */
 static uint32_t usual_frequency(const struct diff_side *side)
 {
