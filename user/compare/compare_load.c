@@ -15,6 +15,7 @@
 
 #include "user/compare/compare_cover.h"
 #include "user/compare/compare_heavy.h"
+#include "user/compare/compare_records.h"
 #include "user/compare/compare_warm_up.h"
 #include "user/model/event_view.h"
 #include "user/model/folded_line.h"
@@ -47,13 +48,9 @@ struct load_block {
 	uint64_t unknown_frames;
 	uint64_t truncated_samples;
 	uint64_t other_stack_samples;
-	uint64_t taken_samples;		   /* what these counts come from */
-	uint64_t own_samples;		   /* of them those that are in the host's records, too */
-	uint64_t recorded_ns;		   /* by the host's records */
-	struct compare_cover_stretch host; /* of these */
-	uint64_t host_samples;
-	uint64_t host_lost;
-	uint64_t union_ns; /* by the streams' windows */
+	uint64_t taken_samples;		  /* what these counts come from */
+	struct compare_recorded recorded; /* by the hosts' records */
+	uint64_t union_ns;		  /* by the streams' windows */
 	/* Of all windows that match, also of those that are left out. */
 	uint64_t jvm_samples;
 	uint64_t cold_samples;	/* of those JVMs' that were warming up */
@@ -87,6 +84,7 @@ struct compare_loader {
 	size_t entry_cap;
 	uint32_t *last_entry; /* by stack: its latest entry */
 	size_t stack_cap;
+	struct compare_records records;
 	struct compare_cover cover;   /* of the streams' windows that were taken */
 	struct compare_loaded loaded; /* all but the side */
 	struct thread_reader
@@ -142,6 +140,7 @@ void compare_loader__free(struct compare_loader *loader)
 	event_stacks__free(loader->known);
 	free(loader->entries);
 	free(loader->last_entry);
+	compare_records_release(&loader->records);
 	compare_cover_release(&loader->cover);
 	thread_reader_release(&loader->threads);
 	strbuf_release(&loader->other);
@@ -176,13 +175,6 @@ static bool is_of_group(const struct compare_load *what, const struct window *wi
 {
 	return (!what->labels || has_labels(what->labels, window)) &&
 	       (!what->others || !has_labels(what->others, window));
-}
-
-static bool is_of_host(const struct compare_load *what, const struct window *window)
-{
-	const char *host = what->labels ? what->labels[SELECT_BY_HOST] : NULL;
-
-	return !host || select_by_matches(SELECT_BY_HOST, host, window);
 }
 
 static uint64_t subtract(uint64_t a, uint64_t b)
@@ -247,24 +239,6 @@ static void leave_out_cold(struct compare_loader *loader, const struct window *w
 	loader->blocks[block_of(loader, window)].cold_samples += window->counts.samples;
 }
 
-static uint64_t recorded_ns(const struct window *window)
-{
-	return window->window_cnt ? window->recorded_ns : window->duration_ns;
-}
-
-static void note_host(struct compare_loader *loader, const struct window *window)
-{
-	struct load_block *block = &loader->blocks[block_of(loader, window)];
-
-	if (!block->host.end_unix_ns || window->start_unix_ns < block->host.start_unix_ns)
-		block->host.start_unix_ns = window->start_unix_ns;
-	if (window_end_unix_ns(window) > block->host.end_unix_ns)
-		block->host.end_unix_ns = window_end_unix_ns(window);
-	block->recorded_ns += recorded_ns(window);
-	block->host_samples += window->counts.samples;
-	block->host_lost += window_lost_samples(window->lost);
-}
-
 static void note_stream(struct compare_loader *loader, const struct window *window)
 {
 	struct compare_loaded *loaded = &loader->loaded;
@@ -303,8 +277,9 @@ bool compare_loader__want(struct compare_loader *loader, const struct window *wi
 	const struct compare_load *what = &loader->what;
 
 	if (!window->pid && is_asked_for(what, window) && event_counts_time(what->event, window) &&
-	    is_of_host(what, window))
-		note_host(loader, window);
+	    !loader->err)
+		loader->err =
+			compare_records_add(&loader->records, block_of(loader, window), window);
 	if (!compare_load_takes(what, window))
 		return false;
 	note_stream(loader, window);
@@ -503,8 +478,6 @@ static void add_counts(struct compare_loader *loader, const struct window *windo
 	block->unknown_frames += weighed(taken.unknown_frames, part);
 	block->truncated_samples += weighed(taken.truncated_samples, part);
 	block->taken_samples += taken.samples;
-	if (event_counts_time(loader->what.event, window))
-		block->own_samples += taken.samples;
 	if (selection_is_of_parts(loader->what.selection))
 		window_counts_add(&loader->loaded.counts, &taken);
 }
@@ -530,7 +503,8 @@ static uint32_t rate_of(const struct compare_loader *loader, const struct window
 }
 
 /* What its threads waited for a CPU is in no line. */
-static int add_cpu_wait(struct compare_loader *loader, uint32_t block, const struct window *window)
+static int add_cpu_wait(struct compare_loader *loader, uint32_t block, const struct window *window,
+			struct load_part *part)
 {
 	uint64_t wait_ns = event_cpu_wait_ns(loader->what.event, loader->what.selection, window);
 	int err;
@@ -544,6 +518,7 @@ static int add_cpu_wait(struct compare_loader *loader, uint32_t block, const str
 	if (err || !wait_ns)
 		return err;
 	loader->blocks[block].samples += wait_ns;
+	part->counts += wait_ns;
 	return add_stack(loader, block, loader->cpu_wait.data, loader->cpu_wait.len, wait_ns);
 }
 
@@ -581,7 +556,13 @@ int compare_loader__add(struct compare_loader *loader, const struct window *wind
 		err = add_line(loader, number, line.at, line.len, &part);
 	if (!err)
 		add_counts(loader, window, &part);
-	return err ? err : add_cpu_wait(loader, number, window);
+	if (!err)
+		err = add_cpu_wait(loader, number, window, &part);
+	if (!event_counts_time(loader->what.event, window))
+		part.samples = 0; /* no host's record has them */
+	return err ? err :
+		     compare_records_take(&loader->records, number, window, part.samples,
+					  part.counts);
 }
 
 /* ---- the side ---- */
@@ -604,20 +585,36 @@ static void measure_union(struct compare_loader *loader)
 	}
 }
 
-/* The host's records also know when these processes slept; what is before or behind them is not theirs. */
+static void add_up_records(struct compare_loader *loader)
+{
+	const struct compare_records *records = &loader->records;
+
+	for (size_t i = 0; i < records->cnt; i++)
+		compare_record_add_up(&records->items[i],
+				      &loader->blocks[records->items[i].block].recorded);
+}
+
+/*
+ * The hosts' records also know when these processes slept; what is before or behind them is not theirs.
+ * Several hosts recorded at the same time.
+ */
 static uint64_t block_length_ns(const struct compare_loader *loader, const struct load_block *block)
 {
-	uint64_t length_ns = block->recorded_ns ? block->recorded_ns : block->union_ns;
-	struct compare_cover_stretch host = block->host;
+	const struct compare_recorded *recorded = &block->recorded;
+	uint64_t length_ns = recorded->recorded_ns ? recorded->recorded_ns : block->union_ns;
+	uint64_t stretch_ns = recorded->stretch.end_unix_ns - recorded->stretch.start_unix_ns;
 
+	if (recorded->recorded_ns && stretch_ns && length_ns > stretch_ns)
+		length_ns = stretch_ns;
 	if (length_ns > loader->what.block_ns)
 		length_ns = loader->what.block_ns;
-	if (block->recorded_ns && host.end_unix_ns > host.start_unix_ns) {
-		struct compare_cover_stretch at = compare_cover_within(&loader->cover, host);
+	if (recorded->recorded_ns && stretch_ns) {
+		struct compare_cover_stretch at =
+			compare_cover_within(&loader->cover, recorded->stretch);
 
 		length_ns =
 			(uint64_t)((double)length_ns * (double)(at.end_unix_ns - at.start_unix_ns) /
-				   (double)(host.end_unix_ns - host.start_unix_ns));
+				   (double)stretch_ns);
 	}
 	return length_ns ? length_ns : 1;
 }
@@ -676,12 +673,7 @@ static struct diff_block make_block(struct compare_loader *loader, size_t number
 {
 	const struct load_block *at = &loader->blocks[number];
 	uint64_t start = (loader->first_block + number) * loader->what.block_ns;
-	uint64_t host_samples = at->host_samples > at->own_samples ? at->host_samples :
-								     at->own_samples;
-	double lost = (double)at->host_lost;
 
-	if (host_samples)
-		lost *= (double)at->samples / (double)host_samples;
 	return (struct diff_block){
 		.start_unix_ns = start,
 		.length_ns = block_length_ns(loader, at),
@@ -689,7 +681,7 @@ static struct diff_block make_block(struct compare_loader *loader, size_t number
 		.frequency_hz = at->frequency_hz,
 		.samples = at->samples,
 		.cpu_s = at->frequency_hz ? (double)at->samples / at->frequency_hz : 0,
-		.lost_samples = (uint64_t)llround(lost),
+		.lost_samples = (uint64_t)llround(at->recorded.lost),
 		.frames = at->frames,
 		.unknown_frames = at->unknown_frames,
 		.truncated_samples = at->truncated_samples,
@@ -737,6 +729,7 @@ int compare_loader__finish(struct compare_loader *loader, struct compare_loaded 
 		return loader->err;
 	side = diff_side__new(COMPARE_LOAD_EVENT_CPU);
 	measure_union(loader);
+	add_up_records(loader);
 
 	int err = side && first ? fill_side(loader, side, first) : -ENOMEM;
 

@@ -3,8 +3,8 @@
  * Windows of the store as blocks of a comparison. A loader takes the windows of any number of
  * streams in any order (merged hours come stream by stream) and deals them out to blocks by when
  * they begin. Several processes of a service add up; the time of a block is that in which jbpfd
- * recorded, whether one process ran in it or ten; before the side's first window and behind its
- * last one it is not the side's (compare_cover.h).
+ * recorded where they ran (compare_records.h), one or ten; before the side's first window and behind
+ * its last one it is not the side's (compare_cover.h).
  *
  * A young JVM interprets and compiles, so its profile says little about the code. Its windows are
  * left out, until they show the code as it stays (compare_warm_up.h), stream by stream: one replica that was started again neither hides nor colours the
