@@ -138,6 +138,24 @@ static int fs_sync_parent(int dir_fd, const char *path)
 	return fsync(fd) ? -errno : 0;
 }
 
+/*
+ * Process ids repeat: soon in a container, where they begin anew, and after a boot. What one of the same
+ * id left when it was killed would be in the way of all that follow. In a sticky directory another
+ * user's file stays, and the error.
+ */
+static int create_temp(int dir_fd, const char *temp, mode_t mode)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(dir_fd, temp, flags, mode);
+
+	if (fd < 0 && errno == EEXIST) {
+		if (unlinkat(dir_fd, temp, 0))
+			return -EEXIST;
+		fd = openat(dir_fd, temp, flags, mode);
+	}
+	return fd < 0 ? -errno : fd;
+}
+
 int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes, size_t len)
 {
 	char temp[PATH_MAX];
@@ -146,11 +164,10 @@ int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes
 	if ((size_t)snprintf(temp, sizeof(temp), "%s.tmp%d", path, (int)getpid()) >= sizeof(temp))
 		return -ENAMETOOLONG;
 
-	__cleanup_fd int fd =
-		openat(dir_fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	__cleanup_fd int fd = create_temp(dir_fd, temp, mode);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	err = fs_write_all(fd, bytes, len);
 	if (!err && fsync(fd))
 		err = -errno;

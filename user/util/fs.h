@@ -45,7 +45,8 @@ __must_check int fs_write_all(int fd, const void *bytes, size_t len);
 
 /*
  * Writes a temporary file beside `path` with `mode`, syncs it, renames it over `path` and syncs
- * the directory. On error nothing is left behind and `path` is as it was.
+ * the directory. On error nothing is left behind and `path` is as it was. What a killed process of
+ * the same id left behind is replaced: two pid namespaces must not write one path at once.
  */
 int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes, size_t len);
 

@@ -183,6 +183,51 @@ static void failed_atomic_write_keeps_the_old_file(void **state)
 	assert_int_equal(entry_count(fixture), 2);
 }
 
+/* What a process of this id left, of another boot or in another container. */
+static void atomic_write_takes_the_place_of_what_a_crash_left(void **state)
+{
+	const struct fixture *fixture = *state;
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	char temp[32];
+
+	(void)snprintf(temp, sizeof(temp), "a.tmp%d", (int)getpid());
+	write_bytes(fixture, temp, 100);
+	assert_int_equal(fs_write_atomic(fixture->fd, "a", 0640, "new", 3), 0);
+	assert_int_equal(fs_read_file(fixture->fd, "a", 100, &out), 0);
+	assert_string_equal(out.data, "new");
+	assert_int_equal(entry_count(fixture), 1);
+	/* What leads elsewhere is replaced, and what it leads to stays. */
+	(void)snprintf(temp, sizeof(temp), "b.tmp%d", (int)getpid());
+	assert_int_equal(symlinkat("a", fixture->fd, temp), 0);
+	assert_int_equal(fs_write_atomic(fixture->fd, "b", 0640, "longer", 6), 0);
+	strbuf_clear(&out);
+	assert_int_equal(fs_read_file(fixture->fd, "a", 100, &out), 0);
+	assert_string_equal(out.data, "new");
+	/* A directory is not ours. */
+	assert_int_equal(mkdirat(fixture->fd, temp, 0700), 0);
+	assert_int_equal(fs_write_atomic(fixture->fd, "b", 0640, "x", 1), -EEXIST);
+}
+
+/* Tried where there is root: it needs two users. */
+static void atomic_write_leaves_what_another_user_put_where_all_may(void **state)
+{
+	const struct fixture *fixture = *state;
+	__cleanup_fd int all = -1;
+	char temp[32];
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(mkdirat(fixture->fd, "all", 0700), 0);
+	assert_int_equal(fchmodat(fixture->fd, "all", 01777, 0), 0);
+	all = openat(fixture->fd, "all", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	(void)snprintf(temp, sizeof(temp), "all/a.tmp%d", (int)getpid());
+	write_bytes(fixture, temp, 1);
+	assert_int_equal(seteuid(12345), 0);
+	assert_int_equal(fs_write_atomic(all, "a", 0640, "x", 1), -EEXIST);
+	assert_int_equal(seteuid(0), 0);
+	assert_int_equal(faccessat(fixture->fd, temp, F_OK, 0), 0);
+}
+
 static void directories_are_made_as_deep_as_needed(void **state)
 {
 	const struct fixture *fixture = *state;
@@ -283,6 +328,10 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(failed_atomic_write_keeps_the_old_file, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(atomic_write_takes_the_place_of_what_a_crash_left,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			atomic_write_leaves_what_another_user_put_where_all_may, setup, teardown),
 		cmocka_unit_test_setup_teardown(directories_are_made_as_deep_as_needed, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(
