@@ -139,6 +139,8 @@ def test_jbpfd_takes_the_config_file_of_the_package(package, tmp_path):
     assert run(BIN / "jbpfd", "--config", config, "--version").returncode == 0
     named = set(re.findall(r"^#?([a-z-]+) +=", text, re.M))
     assert named == set(re.findall(r"^  --([a-z-]+) \S", usage, re.M)) - {"config", "pid", "probe"}
+    # jbpfd opens it when it starts: a path of the file system, and not one of the hierarchy.
+    assert re.search(r"^#cgroup += (\S+)", text, re.M)[1].startswith("/sys/fs/cgroup/")
     config.write_text(text + "nonsense = 1\n")
     assert run(BIN / "jbpfd", "--config", config, "--version").returncode == 2
 
