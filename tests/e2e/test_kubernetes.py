@@ -53,6 +53,14 @@ def test_plugin_passes_times_context_and_namespace_on(kubectl):
     assert asked[-1][-4:] == ["--since", "13:00", "--format", "html"] and "1h" not in asked[-1]
 
 
+@pytest.mark.parametrize("until", [("--until", "13:15"), ("--until=13:15",)])
+def test_plugin_adds_no_hour_where_the_end_is_given(kubectl, until):
+    """The hour before now would begin behind that end, or be shorter than was said."""
+    result, asked = kubectl("shop-1", "-n", "web", *until)
+    assert result.returncode == 0 and asked[-1][-len(until):] == list(until), result.stderr
+    assert "--since" not in asked[-1] and "1h" not in asked[-1]
+
+
 @pytest.mark.parametrize("zone", ["XST-05:30", "XST+03:30", "UTC", "XST-14"])
 def test_plugin_asks_for_the_times_of_whoever_asks(kubectl, zone):
     """Though the pod is at UTC, and has no time zones."""
