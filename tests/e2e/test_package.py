@@ -159,7 +159,7 @@ def other_root(tmp_path):
         run("mount", "-t", "overlay", "none", "-o", f"lowerdir=/,upperdir={changes},workdir={aside}", root, check=True)
         yield root
     finally:
-        run("umount", root)
+        run("umount", "--recursive", root)
         run("umount", scratch)
 
 
@@ -202,7 +202,15 @@ def test_package_installs_upgrades_and_goes_without_a_trace(package, other_root)
     inside("dpkg", "-r", "jbpf")
     assert installed.exists() and store.exists()
     assert not (other_root / "usr/bin/jbpfd").exists()
+    # A disk of its own for profiles is emptied; where it is mounted can only stay.
+    run("mount", "-t", "tmpfs", "none", store.parent, check=True)
+    (store / "cpu").mkdir(parents=True)
+    (other_root / "var/lib/jbpf-diff/latest").mkdir(parents=True)
+    (other_root / "var/lib/jbpf-push").symlink_to("../elsewhere")
     inside("dpkg", "-P", "jbpf")
+    assert not list(store.parent.iterdir())
+    run("umount", store.parent, check=True)
+    shutil.rmtree(store.parent)
     left = [path for place in ("etc", "var/lib", "lib/systemd", "usr/lib/sysusers.d", "usr/bin")
             for path in named_jbpf(other_root / place)]
     assert not [path for path in left if "dpkg" not in path.parts], left
