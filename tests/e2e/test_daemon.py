@@ -408,6 +408,27 @@ def test_check_says_whether_a_store_that_is_still_to_be_made_can_be(tmp_path):
 
 
 @pytest.mark.root
+def test_check_by_root_of_a_store_of_the_units_user_is_content(tmp_path):
+    """The unit has a user of its own, and it is root who asks."""
+    store = tmp_path / "store"
+    (store / "v1").mkdir(parents=True)
+    for path in (store, store / "v1"):
+        path.chmod(0o750)
+        os.chown(path, 12345, 12345)
+
+    def check():
+        result = run(BIN / "jbpfd", "--check", "--store", store)
+        return result.returncode, dict(re.findall(r"^\S+ +(store|while running) +(.*)$", result.stdout, re.M)), result.stdout
+    code, said, whole = check()
+    assert code == 0 and "chown" not in whole, whole
+    assert said["while running"].startswith("keeps CAP_")
+    assert said["store"] == f"'{store}' belongs to user 12345: a jbpfd that runs as that user writes it, one of root cannot"
+    store.chmod(0o550)
+    code, said, _ = check()
+    assert code != 0 and said["store"] == f"'{store}' is not a writable directory"
+
+
+@pytest.mark.root
 def test_check_looks_at_processes_of_other_users():
     """Among processes of its own: it looks at any, and one of the host's may end at that moment."""
     script = 'setpriv --reuid=12345 --regid=12345 --clear-groups sleep 600 & until [ "$(cat /proc/$!/comm)" = sleep ] && ' \

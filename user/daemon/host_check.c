@@ -129,13 +129,21 @@ static int try_maps(const void *ctx)
 	return probe__try_maps(ctx);
 }
 
+/* The unit has a user of its own, whose store it is, and root asks in its place. */
+static bool is_of_the_units_user(const struct stat *store)
+{
+	return geteuid() == 0 && store->st_uid != 0;
+}
+
 /* The rights that jbpfd keeps when all is open, tried with the maps of this probe. */
 static void check_kept(struct check_run *run, const struct probe *probe)
 {
+	const char *dir = run->options->store_dir;
+	struct stat st;
 	const struct daemon_sandbox_needs needs = {
 		.names = true,
 		.attaches = run->options->attaches,
-		.store_dir = access(run->options->store_dir, F_OK) ? NULL : run->options->store_dir,
+		.store_dir = stat(dir, &st) || is_of_the_units_user(&st) ? NULL : dir,
 		.try_maps = try_maps,
 		.ctx = probe,
 	};
@@ -434,6 +442,13 @@ static void check_store(struct check_run *run, const char *dir)
 
 	if (stat(dir, &st)) {
 		check_store_to_make(run, dir);
+	} else if (S_ISDIR(st.st_mode) && is_of_the_units_user(&st) &&
+		   (st.st_mode & S_IRWXU) == S_IRWXU) {
+		snprintf(
+			detail, sizeof(detail),
+			"'%s' belongs to user %u: a jbpfd that runs as that user writes it, one of root cannot",
+			dir, (unsigned)st.st_uid);
+		check_line(run, CHECK_OK, "store", detail);
 	} else if (!S_ISDIR(st.st_mode) || access(dir, W_OK)) {
 		snprintf(detail, sizeof(detail), "'%s' is not a writable directory", dir);
 		check_line(run, CHECK_FAILED, "store", detail);
