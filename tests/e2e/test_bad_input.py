@@ -83,7 +83,8 @@ def test_kernel_without_btf_is_named_as_the_reason(tmp_path):
 @pytest.mark.root
 def test_store_on_a_read_only_file_system(tmp_path):
     result = mounted(f"mount -t tmpfs -o ro none {tmp_path}", BIN / "jbpfd", "--store", tmp_path / "store")
-    assert_one_line(result, 1, r"store", r"read-only", r"--store")
+    assert_one_line(result, 1, r"store", r"read-only", r"--store", rf"systemctl edit jbpfd, .*ReadWritePaths={tmp_path}/store$")
+    assert "run as root" not in result.stderr
 
 
 def test_store_path_that_is_a_file(tmp_path):

@@ -127,6 +127,21 @@ def test_units_of_the_package_are_content_with_themselves(package):
         assert float(re.search(r"exposure level for .*: ([\d.]+)", said)[1]) <= worst, said
 
 
+def test_units_say_what_another_store_needs_of_them():
+    """What is the file system to them is read-only but for their own directories, and two of them name the store."""
+    page = (TOP / "user/man/jbpfd.8").read_text()
+    place = re.search(r"^store +=  *(\S+)", page, re.M)[1]
+    assert place != "/var/lib/jbpf"
+    assert f"\n#   ReadWritePaths={place}\n" in UNIT.read_text() and f"ReadWritePaths={place}" in page
+    for name in ("jbpf-diff", "jbpf-push"):
+        text = UNIT.with_name(f"{name}.service").read_text()
+        named = {line.partition("=")[0] for line in lines_of(text) if re.search(r"/var/lib/jbpf(?!-)", line)
+                 and not line.startswith(("#", "ReadOnlyPaths="))}
+        assert "ExecStart" in named
+        for key in named:
+            assert re.search(rf"^#   {key}=\n#   {key}=.*{place}", text, re.M), f"{name}: {key}"
+
+
 @pytest.mark.root
 def test_jbpfd_takes_the_config_file_of_the_package(package, tmp_path):
     """Each option of it, also those that are commented out, with the value that holds without it."""

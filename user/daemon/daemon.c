@@ -324,7 +324,10 @@ static void explain_store_error(const char *dir, int err)
 	else if (err == -EWOULDBLOCK)
 		pr_err("store '%s' is in use by another jbpfd; stop it or give --store another directory\n",
 		       dir);
-	else if (err == -EACCES || err == -EPERM || err == -EROFS)
+	else if (err == -EROFS)
+		pr_err("store '%s' is on a read-only file system; give --store a writable directory; under systemd, to which all but the unit's own is read-only: systemctl edit jbpfd, [Service] ReadWritePaths=%s\n",
+		       dir, dir);
+	else if (err == -EACCES || err == -EPERM)
 		pr_err("store '%s' cannot be written: %s; run as root or give --store a writable directory\n",
 		       dir, errstr(err));
 	else
