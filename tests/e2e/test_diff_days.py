@@ -9,7 +9,9 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -341,3 +343,45 @@ def test_systemd_accepts_the_units(tmp_path):
     result = run("systemd-analyze", "verify", tmp_path / "jbpf-diff.service", tmp_path / "jbpf-diff.timer")
     # What it says of the host's own units is not ours.
     assert result.returncode == 0 and "jbpf-diff." not in result.stderr, result.stderr
+
+
+@pytest.fixture
+def shared_place():
+    """A place that other users may go through, which those of pytest are not."""
+    with tempfile.TemporaryDirectory(prefix="jbpf-diff-days-", dir="/tmp") as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+def give(folder, user):
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, user, user)
+
+
+@pytest.mark.root
+def test_root_does_the_work_of_the_unit_as_the_units_user(store, shared_place):
+    """Otherwise the next run of the timer could not read what root wrote."""
+    mine, output = shared_place / "store", shared_place / "out"
+    shutil.copytree(store, mine)
+    give(mine, 12345)
+    mine.chmod(0o750)
+    output.mkdir(mode=0o750)
+    give(output, 12345)
+    result = days(mine, output)
+    assert result.returncode == 0 and not result.stderr, result.stderr
+    assert (output / "latest" / "index.html").is_file()
+    assert {path.lstat().st_uid for path in (output, *output.rglob("*"))} == {12345}
+
+
+@pytest.mark.root
+def test_root_stays_root_where_only_root_may_read_the_store(store, shared_place):
+    output = shared_place / "out"
+    output.mkdir()
+    give(output, 12345)
+    mine = shared_place / "store"
+    shutil.copytree(store, mine)
+    mine.chmod(0o700)
+    result = days(mine, output)
+    assert result.returncode == 0 and (output / "latest" / "index.html").is_file()
+    said, = result.stderr.splitlines()
+    assert "user 12345, who may not read what is compared: what is written there is root's" in said

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* jbpf store: check and compact on demand; jbpfd compacts by itself. */
 #include <errno.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "user/cmd/cmd.h"
@@ -12,6 +10,7 @@
 #include "user/cmd/store_check.h"
 #include "user/cmd/store_options.h"
 #include "user/output/info.h"
+#include "user/sandbox/dir_owner.h"
 #include "user/store/store.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -94,12 +93,10 @@ static void explain(const char *dir, int err)
  */
 static void become_owner(const char *dir)
 {
-	struct stat st;
+	struct dir_owner owner;
 
-	if (geteuid() != 0 || stat(dir, &st) || st.st_uid == 0)
-		return;
-	if (!setgroups(0, NULL) && !setegid(st.st_gid))
-		(void)!seteuid(st.st_uid);
+	if (dir_owner_is_another(dir, &owner))
+		(void)!dir_owner_become(&owner);
 }
 
 static int compact(const char *dir)

@@ -23,6 +23,9 @@
 #include "user/model/event.h"
 #include "user/output/info.h"
 #include "user/model/event_view.h"
+#include "user/sandbox/child_process.h"
+#include "user/sandbox/dir_owner.h"
+#include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -328,12 +331,65 @@ static int worse_code(int a, int b)
 	return a;
 }
 
+/* ---- root, and the unit's user ---- */
+
+struct owner_trial {
+	const struct dir_owner *owner;
+	const struct option_stores *stores;
+};
+
+/* In a child: could that user read what is compared? */
+static int try_owner(int none, const void *ctx)
+{
+	const struct owner_trial *trial = ctx;
+	uint32_t events;
+	int err = dir_owner_become(trial->owner);
+
+	(void)none;
+	/* Of a server: the file with the password, too. */
+	if (!err && trial->stores->from)
+		return cmd_stores_events(trial->stores, &events);
+	if (!err && trial->stores->cnt == 0)
+		return store_events(option_stores_first(trial->stores), &events);
+	for (size_t i = 0; !err && i < trial->stores->cnt; i++)
+		err = store_events(trial->stores->dirs[i], &events);
+	return err;
+}
+
+/*
+ * The timer's job is that of a user of its own, which could not read the pages and series that root
+ * wrote between two of its runs. 0 or -errno, which was said.
+ */
+static int become_owner(const struct diff_cmd_options *options)
+{
+	struct dir_owner owner;
+	const struct owner_trial trial = { .owner = &owner, .stores = &options->stores };
+	int err;
+
+	if (!dir_owner_is_another(options->output_dir, &owner))
+		return 0;
+	if (child_process_run(try_owner, &trial)) {
+		pr_warn("'%s' belongs to user %u, who may not read what is compared: what is written there is root's\n",
+			options->output_dir, (unsigned)owner.uid);
+		return 0;
+	}
+	err = dir_owner_become(&owner);
+	if (err)
+		pr_err("'%s' belongs to user %u, and root cannot become that user: %s\n",
+		       options->output_dir, (unsigned)owner.uid, errstr(err));
+	return err;
+}
+
 int daily_run(const struct diff_cmd_options *options)
 {
 	/* Of all events together: the unit has no more time. */
 	const uint64_t end_ns = clock_monotonic_ns() + DAILY_RUN_S * CLOCK_NS_PER_S;
-	uint32_t events = events_of(options);
 	int worst = CMD_EXIT_NO_SAMPLES;
+	uint32_t events;
+
+	if (become_owner(options))
+		return CMD_EXIT_FAILED;
+	events = events_of(options);
 
 	for (int i = 0; i < EVENT_CNT; i++) {
 		int code;

@@ -30,6 +30,7 @@
  *   jbpf-web-engine  jbpf web OF_PARENT  0-2, socket, password  jbpf web --from; not dumpable
  *   jbpf-sampler  jbpf top OF_PARENT  0-2, socket              jbpf top's sampler, where no jbpfd runs
  *   trial       sampler    INHERITED  all                      lives for one attempt (daemon_sandbox.c)
+ *   trial       jbpf-diff  INHERITED  all                      the same (daily.c)
  *
  * It then gives up the rights of its row in child_sandbox.h. `jbpf` without a daemon forks parser
  * and opener itself (helper.h).
