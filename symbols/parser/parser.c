@@ -23,6 +23,7 @@
 #include "symbols/elf/elf_symtab_wire.h"
 #include "user/files/opener.h"
 #include "symbols/parser/parser_internal.h"
+#include "symbols/parser/parser_rests.h"
 #include "user/sandbox/parser_sandbox.h"
 #include "symbols/perfmap/perfmap_wire.h"
 #include "user/host/procmaps.h"
@@ -54,7 +55,9 @@ struct parser {
 	struct parser_process process;
 	struct parser_stats stats; /* without the numbers of `process` */
 	uint64_t last_id;
-	bool was_starved;	    /* the last request got too little CPU time, which it wanted */
+	bool was_starved; /* the last request got too little CPU time */
+	uint64_t rest_ns; /* of a file that was not read in time */
+	struct parser_rests rests;
 	struct account *account;    /* whose input comes next; a user of it */
 	struct opener *opener;	    /* borrowed */
 	uint64_t served_account_id; /* whose input the process has seen */
@@ -86,6 +89,7 @@ int parser__open_with(const struct child_starter *starter, const struct parser_l
 	if (!parser)
 		return -ENOMEM;
 	parser->opener = opener;
+	parser->rest_ns = limits->rest_ns;
 	parser_process_init(&parser->process, starter, limits);
 	err = parser_process_start(&parser->process);
 	if (err) {
@@ -150,7 +154,9 @@ static void failure_text(int err, int status, bool is_final, char *out, size_t l
 		snprintf(out, len, "it takes more than %llu MiB of memory",
 			 PARSER_SANDBOX_MEMORY_BYTES >> 20);
 	else if (err == -ETIMEDOUT)
-		snprintf(out, len, is_final ? "it takes too long" : "the host is too busy");
+		snprintf(out, len,
+			 is_final ? "it takes too long" :
+				    "the host is too busy, or what has the file does not answer");
 	else if (err == -EBADMSG)
 		snprintf(out, len, "the answer makes no sense");
 	else if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
@@ -189,8 +195,9 @@ static bool was_killed(int err, int status)
 }
 
 /*
- * The parser broke a rule, died or hangs. One that was killed, or did not get the CPU it needed,
- * says nothing about the input: it may be tried again, as often as its account may fail.
+ * The parser broke a rule, died or hangs. One that was killed, or did not get the CPU or the pages of
+ * the file that it needed, says nothing about the input: it may be tried again, as often as its account
+ * may fail.
  */
 static int parser_fail(struct parser *parser, const char *what, int err)
 {
@@ -317,8 +324,10 @@ static int parser_converse(struct parser *parser, struct parser_call *call)
 	/* One that has ended may have no clock any more. */
 	cpu_ns = cpu_ns > watch.cpu_begin_ns ? cpu_ns - watch.cpu_begin_ns : 0;
 	parser->stats.cpu_ns += cpu_ns;
-	parser->was_starved = cpu_ns < watch.limits->max_cpu_ns / 2 &&
-			      watch.stalled_ticks < watch.limits->max_stalled_ticks;
+	parser->was_starved = cpu_ns < watch.limits->max_cpu_ns / 2;
+	if (err == -ETIMEDOUT && parser->was_starved && call->file_fd >= 0)
+		parser_rests_note(&parser->rests, account__id(parser->account), call->file_fd,
+				  clock_boot_ns() + parser->rest_ns);
 	account__spend(parser->account, cpu_ns, clock_boot_ns());
 	if (!err && (call->message.err > 0 || call->message.err < -PARSER_ERRNO_MAX))
 		err = -EBADMSG;
@@ -392,13 +401,16 @@ static void parser_be_fresh(struct parser *parser)
 	parser->has_served = true;
 }
 
-/* False: its account has had enough. */
+/* False: its account has had enough, or its file rests. */
 static bool call_is_affordable(const struct parser *parser, const struct parser_call *call)
 {
 	bool is_name = call->message.kind == PARSER_MESSAGE_DEMANGLE;
+	uint64_t now_ns = clock_boot_ns();
 
-	if (account__may_read(parser->account, clock_boot_ns()))
-		return true;
+	if (account__may_read(parser->account, now_ns))
+		return call->file_fd < 0 ||
+		       !parser_rests_has(&parser->rests, account__id(parser->account),
+					 call->file_fd, now_ns);
 	if (!is_name)
 		account__note_cut(parser->account, ACCOUNT_CUT_FILES, 1);
 	return false;

@@ -16,11 +16,12 @@
  * set, ambient), capset, setrlimit, landlock_*, seccomp, munmap, and reading /proc/self. The child
  * has the profiler's uid, so that it can be killed without CAP_KILL.
  *
- * There is no parsing without it: nothing takes a NULL parser but parser__free(). One thread. Errors of all requests, besides those that each names itself: -EAGAIN the parser, or
- * the account's input, has failed too often lately or used up its time, or the host was too busy to
- * parse it within PARSER_REQUEST_MAX_BUSY_NS: ask again in a while; -ENOTRECOVERABLE it could not parse
- * this input (crash, too slow, too much memory, senseless answer): counted, logged, not to be tried
- * again; -ENOMEM the profiler's own memory is short.
+ * There is no parsing without it: nothing takes a NULL parser but parser__free(). One thread. Errors of
+ * all requests, besides those that each names itself: -EAGAIN the parser, or the account's input, has
+ * failed too often lately or used up its time, or the host was too busy to parse it within
+ * PARSER_REQUEST_MAX_BUSY_NS, or the file did not come in time, and rests: ask again in a while;
+ * -ENOTRECOVERABLE it could not parse this input (crash, too slow, too much memory, senseless answer):
+ * counted, logged, not to be tried again; -ENOMEM the profiler's own memory is short.
  *
  * In: a descriptor and a name for messages. Out: what the parser found, checked, and the caller's. The
  * symbolizer owns one parser and lends it.

@@ -20,12 +20,13 @@ const struct parser_limits parser_limits_default = {
 		.tick_ms = 100,
 		.max_ticks = PARSER_REQUEST_MAX_NS / (100 * CLOCK_NS_PER_MS),
 		.max_all_ticks = PARSER_REQUEST_MAX_BUSY_NS / (100 * CLOCK_NS_PER_MS),
-		.max_stalled_ticks = 10, /* the file's server does not answer */
+		.max_stalled_ticks = 10, /* the file does not come: given up for now */
 		.max_cpu_ns = PARSER_REQUEST_MAX_NS,
 	},
 	/* Whose input fails has a limit of its own (user/util/account.h); this one is for all. */
 	.start_burst = 64,
 	.start_interval_ns = CLOCK_NS_PER_S,
+	.rest_ns = 60 * CLOCK_NS_PER_S,
 };
 
 /* Of the start itself, on a host that may be very busy. */

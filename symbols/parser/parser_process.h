@@ -26,6 +26,7 @@ struct parser_limits {
 	/* Of starts after the first: so many at once, then one in this time. */
 	uint32_t start_burst;
 	uint64_t start_interval_ns;
+	uint64_t rest_ns; /* of a file that was not read in time */
 };
 
 extern const struct parser_limits parser_limits_default;

@@ -305,14 +305,6 @@ static void names_that_a_container_chose_open_no_file_of_the_host(void **state)
 
 /* ---- programs in its place ---- */
 
-static int __attribute__((noreturn)) main_that_hangs(int socket_fd)
-{
-	begin(socket_fd);
-	(void)take_request(socket_fd);
-	for (;;)
-		(void)pause();
-}
-
 static int __attribute__((noreturn)) main_that_spins(int socket_fd)
 {
 	begin(socket_fd);
@@ -345,9 +337,8 @@ static struct parser *parser_with(child_program_fn main)
 	struct parser_limits limits = parser_limits_default;
 	struct parser *parser;
 
-	if (main == main_that_hangs || main == main_that_spins) {
+	if (main == main_that_spins) {
 		limits.request.tick_ms = 10;
-		limits.request.max_stalled_ticks = 10;
 		limits.request.max_cpu_ns = 20 * CLOCK_NS_PER_MS;
 	}
 	limits.start_burst = 3;
@@ -359,8 +350,7 @@ static struct parser *parser_with(child_program_fn main)
 
 static void parser_that_fails_costs_one_answer(void **state)
 {
-	static const child_program_fn mains[] = { main_that_dies, main_that_hangs,
-						  main_that_spins };
+	static const child_program_fn mains[] = { main_that_dies, main_that_spins };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(mains); i++) {

@@ -464,6 +464,63 @@ static void a_library_that_cannot_be_parsed_for_ones_debug_file_can_be_for_other
 	assert_int_equal(fake_proc_remove(&tree), 0);
 }
 
+static int __attribute__((noreturn)) main_that_waits(int socket_fd)
+{
+	begin(socket_fd);
+	(void)take_request(socket_fd);
+	for (;;)
+		(void)pause();
+}
+
+static struct parser *parser_that_waits(uint64_t rest_ns)
+{
+	struct parser_limits limits = parser_limits_default;
+	struct parser *parser;
+
+	limits.request.tick_ms = 10;
+	limits.rest_ns = rest_ns;
+	assert_int_equal(
+		parser__open_with(forking(main_that_waits), &limits, opener_here(), &parser), 0);
+	parser__charge(parser, one);
+	return parser;
+}
+
+static int ask_again(struct parser *parser, int fd)
+{
+	struct elf_object object;
+
+	return parser__elf(parser, fd, "/usr/lib/libx.so", &nowhere, &object);
+}
+
+/* A disk that is busy for a second says nothing about the file, and a server that hangs must not be asked in each window. */
+static void file_that_does_not_come_in_time_rests_and_is_asked_for_again(void **state)
+{
+	struct parser *parser = parser_that_waits(3600 * CLOCK_NS_PER_S);
+	int fd = simple_elf();
+
+	(void)state;
+	assert_int_equal(ask_again(parser, fd), -EAGAIN);
+	assert_int_equal(stats_of(parser).pid, 0);
+	assert_int_equal(stats_of(parser).request_cnt, 1);
+	assert_int_equal(ask_again(parser, fd), -EAGAIN);
+	assert_int_equal(stats_of(parser).request_cnt, 1);
+	/* Another file does not rest, nor does this one for others. */
+	assert_int_equal(ask_elf(parser), -EAGAIN);
+	assert_int_equal(stats_of(parser).request_cnt, 2);
+	parser__charge(parser, other);
+	assert_int_equal(ask_again(parser, fd), -EAGAIN);
+	assert_int_equal(stats_of(parser).request_cnt, 3);
+	parser__free(parser);
+
+	parser = parser_that_waits(1);
+	assert_int_equal(ask_again(parser, fd), -EAGAIN);
+	assert_int_equal(ask_again(parser, fd), -EAGAIN);
+	assert_int_equal(stats_of(parser).request_cnt, 2);
+	assert_int_equal(stats_of(parser).failure_cnt, 2);
+	parser__free(parser);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -490,6 +547,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_library_that_cannot_be_parsed_for_ones_debug_file_can_be_for_others,
 			accounts_make, accounts_remove),
+		cmocka_unit_test_setup_teardown(
+			file_that_does_not_come_in_time_rests_and_is_asked_for_again, accounts_make,
+			accounts_remove),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
