@@ -46,6 +46,8 @@
 #define PROCESS_LOAD_MAX_NS (5 * CLOCK_NS_PER_S)
 /* After a few files that crash the parser, no more files of the process are read. */
 #define PROCESS_LOAD_FAILURE_NS (2 * CLOCK_NS_PER_S)
+/* Files that could not be opened or read before, and are tried again in a window. */
+#define PROCESS_IDENTIFY_AGAIN 16u
 
 /* Pages of the address space; 0 when that cannot be told. */
 static uint64_t process_vm_pages(const struct symbols_process *process)
@@ -392,8 +394,46 @@ int symbols_process_open(struct symbols_shared *shared, const struct process_lif
 	return 0;
 }
 
+static bool process_file_is_known(const struct symbols_process *process, size_t index)
+{
+	const struct object *object = process->files[index].object;
+
+	return object && (!object_needs_load(object) || object_is_elf(object));
+}
+
+/*
+ * A file that could not be had when its mapping was new, as by an account without credit, is tried again:
+ * nobody may ask for a name in the library that makes a process a JVM. 0 or -ENOMEM.
+ */
+static int process_identify_again(struct symbols_process *process)
+{
+	size_t cnt = process->maps.cnt;
+	uint32_t tried_cnt = 0;
+	bool has_news = false;
+	int err = 0;
+
+	for (size_t i = 0; i < cnt && tried_cnt < PROCESS_IDENTIFY_AGAIN && !err; i++) {
+		size_t at = process->identify_at++ % cnt;
+		enum procmap_kind kind = process->maps.items[at].kind;
+
+		if ((kind != PROCMAP_KIND_FILE && kind != PROCMAP_KIND_MEMFD) ||
+		    process_file_is_known(process, at))
+			continue;
+		tried_cnt++;
+		err = process_identify(process, at, IDENTIFY_NEW);
+		has_news |= process_file_is_known(process, at);
+	}
+	/* What was answered without it was meant to stay. */
+	if (has_news)
+		addr_cache_clear(&process->answers);
+	/* Other processes may have had it read, too. */
+	process_describe(process);
+	return err;
+}
+
 int symbols_process__refresh(struct symbols_process *process)
 {
+	const struct process_file *files = process->files;
 	uint64_t vm_pages;
 	int err;
 
@@ -406,6 +446,9 @@ int symbols_process__refresh(struct symbols_process *process)
 	if (vm_pages == 0 || vm_pages != process->vm_pages || process->maps.cnt == 0 ||
 	    ++process->maps_age >= PROCESS_MAPS_MAX_AGE)
 		err = process_read_maps(process);
+	/* Of new mappings all files were just tried. */
+	if (!err && process->files == files)
+		err = process_identify_again(process);
 	if (!err)
 		err = symbols_process_refresh_jit(process, JIT_SOURCE_PERFMAP,
 						  JIT_PERFMAPS_WHEN_CHANGED);

@@ -51,6 +51,7 @@ struct symbols_process {
 	uint64_t load_ns; /* CPU time spent on reading its files so far */
 	uint32_t refresh_cnt;
 	uint32_t maps_age;	  /* refreshes since the mappings were read */
+	size_t identify_at;	  /* of maps.items: where files that could not be had are next */
 	uint64_t unknown_jit_cnt; /* of the present generation of JIT names */
 	uint64_t ambiguous_jit_cnt;
 	uint64_t space_after_ns; /* CLOCK_BOOTTIME; tables are not built before */

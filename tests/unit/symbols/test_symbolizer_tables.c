@@ -127,12 +127,61 @@ static void new_process_does_not_push_out_the_tables_in_use(void **state)
 	check_name(second, TWO, "[libtwo.so]");
 }
 
+static void put_jvm(void)
+{
+	static const struct tiny_symbol symbol = { .name = "gHotSpotVMStructs", .size = 8 };
+	static const struct tiny_elf elf = { .symbols = &symbol,
+					     .symbol_cnt = 1,
+					     .is_dynsym = true };
+	static uint8_t bytes[TINY_ELF_MAX];
+
+	fake_proc_put(&proc, "files/libtwo.so", bytes, tiny_elf_write(&elf, bytes));
+}
+
+/* What a JVM runs most is not in the library that makes it one: nobody asks for a name there. */
+static void library_that_could_not_be_read_at_first_makes_a_jvm_later(void **state)
+{
+	struct symbols_process *process, *other;
+
+	(void)state;
+	put_jvm();
+	parser_here_err = -EAGAIN;
+	process = process_of(100);
+	other = process_of(101);
+	assert_int_equal(symbols_process__refresh(process), 0);
+	assert_false(process->target.is_hotspot);
+	parser_here_err = 0;
+	assert_int_equal(symbols_process__refresh(process), 0);
+	assert_true(process->target.is_hotspot);
+	assert_int_equal(process->target.hotspot_map.start, TWO);
+	/* Read for the one it is known of the other. */
+	parser_here_err = -EAGAIN;
+	assert_int_equal(symbols_process__refresh(other), 0);
+	assert_true(other->target.is_hotspot);
+	parser_here_err = 0;
+}
+
+static void file_that_could_not_be_opened_at_first_has_names_later(void **state)
+{
+	struct symbols_process *process;
+
+	(void)state;
+	assert_int_equal(renameat(proc.fd, "files", proc.fd, "away"), 0);
+	process = process_of(100);
+	check_name(process, ONE, "[libone.so]");
+	assert_int_equal(renameat(proc.fd, "away", proc.fd, "files"), 0);
+	assert_int_equal(symbols_process__refresh(process), 0);
+	check_name(process, ONE, "one");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
 	const struct CMUnitTest tests[] = {
 		TEST(tables_that_were_dropped_are_read_when_they_are_asked_for),
 		TEST(new_process_does_not_push_out_the_tables_in_use),
+		TEST(library_that_could_not_be_read_at_first_makes_a_jvm_later),
+		TEST(file_that_could_not_be_opened_at_first_has_names_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
