@@ -266,13 +266,29 @@ int hotspot_vm__open_memory(const struct remote_mem *mem, const struct vm_symbol
 	return 0;
 }
 
+/*
+ * Errors of finding and opening the file that say nothing of the JVM: the host is short of something,
+ * the opener cannot be started, was killed, or waits for a server, or the mapping changed meanwhile.
+ */
+static int err_of_opening(int err)
+{
+	static const int passing[] = {
+		-EBUSY, -ETIMEDOUT, -EIO, -EMFILE, -ENFILE, -ENOMEM, -ESTALE
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(passing); i++)
+		if (err == passing[i])
+			return -EAGAIN;
+	return err;
+}
+
 static int open_mapping(int proc_fd, uint32_t pid, struct parser *parser,
 			const struct libjvm_mapping *mapping, struct hotspot_vm **out)
 {
 	struct remote_mem mem = remote_mem_of_process(proc_fd, pid);
 	__cleanup_fd int fd = libjvm_open(proc_fd, pid, parser__opener(parser), mapping);
 	struct vm_symbols symbols;
-	int err = fd < 0 ? fd : parser__libjvm(parser, fd, mapping, &symbols);
+	int err = fd < 0 ? err_of_opening(fd) : parser__libjvm(parser, fd, mapping, &symbols);
 
 	if (!err)
 		err = hotspot_vm__open_memory(&mem, &symbols, out);
@@ -293,10 +309,10 @@ int hotspot_vm__open(int proc_fd, uint32_t pid, struct parser *parser, const str
 	size_t cnt;
 
 	if (!mappings)
-		return -ENOMEM;
+		return -EAGAIN;
 	err = libjvm_find_with(proc_fd, pid, known, mappings, LIBJVM_MAX, &cnt);
 	if (err)
-		return err;
+		return err_of_opening(err);
 	for (size_t i = 0; i < cnt; i++) {
 		err = open_mapping(proc_fd, pid, parser, &mappings[i], out);
 		if (!err)

@@ -79,7 +79,7 @@ static uint64_t retry_ns(uint32_t try_cnt)
 	return wait_ns < VM_RETRY_MAX_NS ? wait_ns : VM_RETRY_MAX_NS;
 }
 
-/* A JVM that is starting, or a parser that rests. */
+/* A JVM that is starting, a parser that rests, a file that cannot be opened now. */
 static bool may_change(int err)
 {
 	return !err || err == -EAGAIN;

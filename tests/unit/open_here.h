@@ -23,6 +23,9 @@ static inline struct opener *opener_here(void)
 	return &here;
 }
 
+/* What opening any file gives, as when no opener can be started; 0: the file. */
+static int open_here_err;
+
 /* Where no process is started. */
 static const struct child_starter starter_of_none;
 
@@ -63,6 +66,8 @@ static inline int open_here(enum opener_what what, int at_fd, const char *path,
 	struct opener_reply reply = { .id = 0 };
 	int fd;
 
+	if (open_here_err)
+		return open_here_err;
 	if (rules)
 		request.rules = *rules;
 	if (path && strlen(path) >= sizeof(request.path))

@@ -296,6 +296,44 @@ static void sources_without_prefetching_are_never_due(void **state)
 	assert_int_equal(symbols_process__hotspot(process, &tables), -ENOENT);
 }
 
+/* What a JVM's source says of its tables when opening libjvm.so gives this. */
+static int tables_when_opening_gives(int err)
+{
+	struct jit_target target = { .proc_fd = proc_fd,
+				     .pid = (uint32_t)getpid(),
+				     .parser = parser_here(),
+				     .account = account_of_host(),
+				     .names = process->names,
+				     .is_hotspot = true };
+	struct hotspot_vm *tables;
+	void *source;
+
+	for (size_t i = 0; i < process->maps.cnt && !target.hotspot_map.inode; i++)
+		if (process->maps.items[i].kind == PROCMAP_KIND_FILE)
+			target.hotspot_map = process->maps.items[i];
+	assert_int_equal(jit_source_hotspot.open(&target, false, &source), 0);
+	open_here_err = err;
+	assert_false(jit_source_hotspot.begin_prefetch(source));
+	open_here_err = 0;
+	err = jit_source_hotspot.tables(source, &tables);
+	jit_source_hotspot.close(source);
+	return err;
+}
+
+/* A host out of processes, a server that is slow, an opener that was killed: it is tried again. */
+static void tables_of_a_jvm_whose_file_cannot_be_opened_now_are_wanted_later(void **state)
+{
+	static const int passing[] = { -EAGAIN, -EBUSY,	 -ETIMEDOUT, -EIO,
+				       -EMFILE, -ENFILE, -ENOMEM,    -ESTALE };
+	static const int final[] = { -EPERM, -ENOTSUP, -EFBIG };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(passing); i++)
+		assert_int_equal(tables_when_opening_gives(passing[i]), -EAGAIN);
+	for (size_t i = 0; i < ARRAY_SIZE(final); i++)
+		assert_int_equal(tables_when_opening_gives(final[i]), final[i]);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, sources_make, sources_remove)
@@ -309,6 +347,7 @@ int main(void)
 		TEST(a_source_owns_the_code_that_it_covers),
 		TEST(all_code_and_the_facts_come_from_the_best_source),
 		TEST(sources_without_prefetching_are_never_due),
+		TEST(tables_of_a_jvm_whose_file_cannot_be_opened_now_are_wanted_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
