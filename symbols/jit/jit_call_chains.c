@@ -11,6 +11,7 @@
 struct chain {
 	struct jit_vm_frame frames[JIT_VM_MAX_FRAMES];
 	size_t cnt;
+	bool lacks_something; /* that could not be read just now */
 };
 
 static int chain_intern(struct jit_vm *vm, const struct chain *chain, uint32_t *chain_out)
@@ -71,6 +72,7 @@ static int chain_read_scope(struct jit_vm *vm, struct chain *chain, const struct
 	struct jit_method *method;
 	int err = jit_methods_read_of_blob(vm, blob, scope->method, query->mode, &method);
 
+	chain->lacks_something |= err == -EAGAIN;
 	if (err == -EAGAIN)
 		return chain_push_text(vm, chain, "[unknown jit]", true);
 	if (err)
@@ -92,12 +94,13 @@ static int chain_read_scope(struct jit_vm *vm, struct chain *chain, const struct
 static int chain_read_scopes(struct jit_vm *vm, struct chain *chain, struct jit_blob *blob,
 			     const struct jit_vm_query *query)
 {
-	const struct hotspot_scopes *scopes = jit_blob_read_scopes(vm, blob);
 	struct hotspot_scope found[HOTSPOT_SCOPES_MAX_DEPTH];
+	const struct hotspot_scopes *scopes;
 	size_t cnt = 0;
-	int at;
+	int at = jit_blob_read_scopes(vm, blob, &scopes);
 
-	if (!scopes)
+	chain->lacks_something |= at == -EAGAIN;
+	if (at)
 		return -ENOENT;
 	at = vm->ops->scopes_at(scopes, query->word, !query->is_leaf, found, &cnt);
 	if (at == -ENODATA)
@@ -180,7 +183,8 @@ static void chain_keep_own_method(struct chain *chain)
 }
 
 int jit_chain_read_of_blob(struct jit_vm *vm, struct jit_blob *blob,
-			   const struct jit_vm_query *query, uint32_t *chain_out)
+			   const struct jit_vm_query *query, uint32_t *chain_out,
+			   bool *is_whole_out)
 {
 	bool is_method = blob->blob.kind == HOTSPOT_BLOB_NMETHOD ||
 			 blob->blob.kind == HOTSPOT_BLOB_NATIVE;
@@ -210,7 +214,11 @@ int jit_chain_read_of_blob(struct jit_vm *vm, struct jit_blob *blob,
 	if (!err && vm->account.read_cnt != read_cnt && !jit_life_is_gone(&blob->life) &&
 	    !vm->account.is_ended)
 		err = jit_blobs_read_again(vm, blob);
-	return err ? err : chain_intern(vm, &chain, chain_out);
+	if (!err)
+		err = chain_intern(vm, &chain, chain_out);
+	if (!err)
+		*is_whole_out = !chain.lacks_something;
+	return err;
 }
 
 int jit_chain_of_interpreter(struct jit_vm *vm, bool is_unknown, uint32_t *chain_out)

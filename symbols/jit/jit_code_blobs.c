@@ -233,20 +233,11 @@ int jit_blobs_read_present(struct jit_vm *vm, uint64_t address, enum jit_vm_mode
 	return 0;
 }
 
-const struct hotspot_scopes *jit_blob_read_scopes(struct jit_vm *vm, struct jit_blob *blob)
+static void blob_keep_scopes(struct jit_vm *vm, struct jit_blob *blob,
+			     struct hotspot_scopes *scopes)
 {
-	struct hotspot_scopes *scopes;
-	size_t bytes;
+	size_t bytes = vm->ops->scopes_bytes(scopes);
 
-	if (blob->scopes || blob->has_no_scopes || jit_life_is_gone(&blob->life))
-		return blob->scopes;
-	if (!jit_account_may_read(&vm->account))
-		return NULL;
-	if (jit_account_note(&vm->account, vm->ops->scopes_read(vm->ctx, &blob->blob, &scopes))) {
-		blob->has_no_scopes = !vm->account.is_ended;
-		return NULL;
-	}
-	bytes = vm->ops->scopes_bytes(scopes);
 	if (vm->blobs.scope_bytes + bytes > JIT_VM_MAX_SCOPE_BYTES) {
 		/* Those of others go first; they are read again when they are wanted. */
 		for (size_t i = 0; i < vm->blobs.alive_cnt; i++) {
@@ -263,7 +254,35 @@ const struct hotspot_scopes *jit_blob_read_scopes(struct jit_vm *vm, struct jit_
 	}
 	vm->blobs.scope_bytes += bytes;
 	blob->scopes = scopes;
-	return scopes;
+}
+
+/* Scopes that are not to be had in any other window either: none, of no known layout, or senseless. */
+static bool scopes_err_is_final(int err)
+{
+	return err == -ENOENT || err == -ENOTSUP || err == -EINVAL;
+}
+
+int jit_blob_read_scopes(struct jit_vm *vm, struct jit_blob *blob,
+			 const struct hotspot_scopes **out)
+{
+	struct hotspot_scopes *scopes;
+	int err = blob->scopes_err;
+
+	if (!blob->scopes && jit_life_is_gone(&blob->life))
+		return -ENOENT;
+	if (!blob->scopes && !err) {
+		if (!jit_account_may_read(&vm->account))
+			return -EAGAIN;
+		err = jit_account_note(&vm->account,
+				       vm->ops->scopes_read(vm->ctx, &blob->blob, &scopes));
+		blob->scopes_err = vm->account.is_ended ? 0 : err;
+		if (!err)
+			blob_keep_scopes(vm, blob, scopes);
+	}
+	if (err)
+		return scopes_err_is_final(err) ? -ENOENT : -EAGAIN;
+	*out = blob->scopes;
+	return 0;
 }
 
 /* ---- who owns a sample ---- */
@@ -373,7 +392,7 @@ static void alive_age(struct jit_vm *vm)
 			vm->ops->scopes_free(blob->scopes);
 			blob->scopes = NULL;
 		}
-		blob->has_no_scopes = false;
+		blob->scopes_err = 0;
 		blobs->alive[kept++] = blob;
 	}
 	blobs->alive_cnt = kept;

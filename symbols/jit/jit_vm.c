@@ -260,13 +260,18 @@ static int answer_read_blob(struct jit_vm *vm, struct jit_blob *blob,
 			    struct answer *out)
 {
 	uint32_t chain = known->chain;
+	bool is_whole = true;
 	int err = 0;
 
 	if (known->kind != ANSWER_KIND_BLOB || known->handle != blob->handle)
-		err = jit_chain_read_of_blob(vm, blob, query, &chain);
-	if (!err)
-		*out = answer_of_handle(ANSWER_KIND_BLOB, chain, blob->handle);
-	return err;
+		err = jit_chain_read_of_blob(vm, blob, query, &chain, &is_whole);
+	if (err)
+		return err;
+	/* What is missing may be read later, as long as the code is there. */
+	*out = is_whole || jit_life_is_gone(&blob->life) || vm->account.is_ended ?
+		       answer_of_handle(ANSWER_KIND_BLOB, chain, blob->handle) :
+		       (struct answer){ .chain = chain, .kind = ANSWER_KIND_DATED };
+	return 0;
 }
 
 /* At the end of a window: by who may have been there when the samples were taken. */

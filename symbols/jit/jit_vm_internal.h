@@ -82,7 +82,7 @@ struct jit_blob {
 	uint32_t handle;
 	uint32_t verified_refresh;
 	uint32_t used_refresh;
-	bool has_no_scopes; /* they were not found */
+	int scopes_err; /* what reading them gave in this window; 0 = they are there, or were not tried */
 };
 
 struct jit_blobs {
@@ -195,8 +195,9 @@ __must_check int jit_blobs_round(struct jit_vm *vm);
 /* Verifies what is in use, forgets what is not. 0 or -errno of reading. */
 __must_check int jit_blobs_refresh(struct jit_vm *vm);
 void jit_blobs_drop_since(struct jit_vm *vm, uint64_t boot_ns);
-/* Scopes of a version, read when needed. NULL: none. */
-const struct hotspot_scopes *jit_blob_read_scopes(struct jit_vm *vm, struct jit_blob *blob);
+/* Scopes of a version, read when needed. 0; -ENOENT: there are none; -EAGAIN: not to be had now. */
+__must_check int jit_blob_read_scopes(struct jit_vm *vm, struct jit_blob *blob,
+				      const struct hotspot_scopes **out);
 size_t jit_blobs_bytes(const struct jit_vm *vm);
 
 /* ---- jit_vm_methods.c ---- */
@@ -251,9 +252,13 @@ uint8_t jit_leaf_read_and_refute(struct jit_vm *vm, const struct jit_blob *blob,
 				 const struct jit_vm_query *query);
 
 /* ---- jit_call_chains.c ---- */
-/* The frames at a query's word in this blob. 0; -EAGAIN: it changed meanwhile; -ENOENT; -EXDEV; -ENOMEM. */
+/*
+ * The frames at a query's word in this blob. `is_whole_out`: nothing of them had to be left out because
+ * it could not be read just now. 0; -EAGAIN: it changed meanwhile; -ENOENT; -EXDEV; -ENOMEM.
+ */
 __must_check int jit_chain_read_of_blob(struct jit_vm *vm, struct jit_blob *blob,
-					const struct jit_vm_query *query, uint32_t *chain_out);
+					const struct jit_vm_query *query, uint32_t *chain_out,
+					bool *is_whole_out);
 /* "Interpreter": without its method, which may have been looked for. */
 __must_check int jit_chain_of_interpreter(struct jit_vm *vm, bool is_unknown, uint32_t *chain_out);
 __must_check int jit_chain_read_of_method(struct jit_vm *vm, struct jit_method *method,

@@ -75,6 +75,7 @@ struct fake_vm {
 	uint64_t compiles;
 	int compiles_error;
 	size_t line_bytes; /* of every table of lines */
+	int scopes_error;  /* of reading them; 0 = none */
 	bool torn_verify;  /* verify fails without knowing */
 	size_t find_cnt, verify_cnt, verified_cnt, name_cnt, scopes_cnt, lines_cnt, free_cnt;
 	size_t unloads_cnt;
@@ -306,8 +307,8 @@ static inline int fake_scopes_read(void *ctx, const struct hotspot_blob *blob,
 	struct fake_vm *fake = ctx;
 
 	fake->scopes_cnt++;
-	if (fake->error)
-		return fake->error;
+	if (fake->error || fake->scopes_error)
+		return fake->error ? fake->error : fake->scopes_error;
 	for (size_t i = 0; i < fake->blob_cnt; i++) {
 		if (fake->blobs[i].blob.start != blob->start)
 			continue;

@@ -238,6 +238,68 @@ static void inlined_method_without_a_name_is_one_unknown_frame(void **state)
 	assert_string_equal(name_table__text(names, answer.frames[1].name), "Work.one");
 }
 
+/* What a return address is now: the names of its frames, leaf first. */
+static const char *names_at(uint64_t word)
+{
+	struct jit_vm_query query = { .word = word, .since_boot_ns = UINT64_MAX };
+	struct jit_vm_answer answer;
+	static char text[256];
+
+	assert_int_equal(ask(&query, &answer), 0);
+	text[0] = '\0';
+	for (size_t i = 0; i < answer.cnt; i++) {
+		const char *name = name_table__text(names, answer.frames[i].name);
+		size_t used = strlen(text);
+
+		(void)snprintf(text + used, sizeof(text) - used, "%s%s", i ? ";" : "", name);
+	}
+	return text;
+}
+
+/* Code lives for days: what could not be read once must not be missing in all of them. */
+static void inlined_methods_that_could_not_be_read_are_read_in_the_next_window(void **state)
+{
+	struct fake_blob *code = put_code(A, METHOD, 1);
+
+	(void)state;
+	code->scopes = (struct hotspot_scopes){
+		.places = { { A + AT, { { METHOD + 0x100, 1 }, { METHOD, 1 } }, 2 } },
+		.cnt = 1,
+	};
+	fake.scopes_error = -EAGAIN;
+	assert_string_equal(names_at(A + AT), "Work.one");
+	assert_string_equal(names_at(A + AT), "Work.one");
+	assert_int_equal(fake.scopes_cnt, 1);
+	fake.scopes_error = 0;
+	fake_unload(&fake, METHOD + 0x100);
+	window_ends();
+	assert_string_equal(names_at(A + AT), "[unknown jit];Work.one");
+	fake_method(&fake, METHOD + 0x100, "int Work.two(int)", "Work.java");
+	window_ends();
+	assert_string_equal(names_at(A + AT), "Work.two;Work.one");
+	assert_int_equal(fake.scopes_cnt, 2);
+	/* And from here on it is known. */
+	fake_unload(&fake, METHOD + 0x100);
+	window_ends();
+	assert_string_equal(names_at(A + AT), "Work.two;Work.one");
+}
+
+static void code_that_has_no_scopes_is_not_read_again_and_again(void **state)
+{
+	size_t name_cnt;
+
+	(void)state;
+	put_code(A, METHOD, 1);
+	assert_string_equal(names_at(A + AT), "Work.one");
+	name_cnt = fake.name_cnt;
+	for (int i = 0; i < 3; i++) {
+		window_ends();
+		assert_string_equal(names_at(A + AT), "Work.one");
+	}
+	assert_int_equal(fake.scopes_cnt, 1);
+	assert_int_equal(fake.name_cnt, name_cnt);
+}
+
 static void addresses_outside_the_code_are_not_covered(void **state)
 {
 	(void)state;
@@ -542,6 +604,8 @@ int main(void)
 		TEST(what_was_inlined_in_a_frame_that_waits_to_be_deoptimised_is_unknown),
 		TEST(scopes_that_do_not_end_in_the_method_itself_are_not_believed),
 		TEST(inlined_method_without_a_name_is_one_unknown_frame),
+		TEST(inlined_methods_that_could_not_be_read_are_read_in_the_next_window),
+		TEST(code_that_has_no_scopes_is_not_read_again_and_again),
 		TEST(addresses_outside_the_code_are_not_covered),
 		TEST(interpreted_frame_is_named_by_its_method),
 		TEST(interpreted_frame_without_a_method_is_the_interpreter),
