@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/sysmacros.h>
 
+#include "symbols/names/object_cache_internal.h"
 #include "symbols/parser/parser.h"
 #include "user/util/account.h"
 #include "user/util/cleanup.h"
@@ -41,7 +43,10 @@ enum object_state {
 struct object {
 	struct object *next; /* in its bucket */
 	struct object_key key;
-	/* Read with a debug file of a container: this account's alone, also if that is ACCOUNT_NONE. */
+	/*
+	 * Read with a debug file of a container, or of a device that anybody may make: this account's
+	 * alone, also if that is ACCOUNT_NONE.
+	 */
 	bool is_own;
 	uint64_t account_id; /* ACCOUNT_NONE of everybody's */
 	struct object_table *table;
@@ -65,6 +70,7 @@ struct object_cache {
 	size_t max_bytes;
 	uint64_t clock; /* counts uses */
 	uint64_t seed;
+	bool trusts_all_devices;
 };
 
 struct object_cache *object_cache__new(size_t max_bytes, struct parser *parser)
@@ -218,15 +224,33 @@ static struct object *object_new(struct object_cache *cache, const struct object
 	return object;
 }
 
+/*
+ * A file system without a disk has the lowest number that is free (get_anon_bdev() in fs/super.c), which
+ * is the next one's when it is gone. One in user space, which every user may mount, chooses the inode,
+ * size and times of its files: those of a library that others will have at that number, too.
+ */
+static bool device_may_lie(const struct object_cache *cache, const struct stat *st)
+{
+	return major(st->st_dev) == 0 && !cache->trusts_all_devices;
+}
+
 struct object *object_cache__get(struct object_cache *cache, const struct stat *st,
 				 const struct account *account)
 {
 	struct object_key key = object_key_of(st);
-	struct object *object = object_find(cache, &key, true, account__id(account));
+	uint64_t account_id = account__id(account);
+	struct object *object = object_find(cache, &key, true, account_id);
 
+	if (!object && device_may_lie(cache, st))
+		return object_new(cache, &key, true, account_id);
 	if (!object)
 		object = object_find(cache, &key, false, ACCOUNT_NONE);
 	return object ? object : object_new(cache, &key, false, ACCOUNT_NONE);
+}
+
+void object_cache__trust_all_devices(struct object_cache *cache)
+{
+	cache->trusts_all_devices = true;
 }
 
 void object_cache__put(struct object_cache *cache, struct object *object)

@@ -14,6 +14,11 @@
  * with such a file; not for all of them, since the services of a host share dozens of libraries, and
  * few have debug files that the host has not.
  *
+ * Likewise files of devices without a disk (FUSE, overlay, tmpfs, btrfs, NFS) are each account's own,
+ * since such a device's number may have been another's. Containers on overlays have a device each and
+ * share no object anyway; where the host's root is a btrfs the libraries that its services share are
+ * read once for each account. Tables and unwind tables are shared by their content all the same.
+ *
  * Objects are kept while processes use them and some time longer; tables are dropped least
  * recently used first when all together grow past a cap, and read again when they are needed. Those
  * of accounts that hold more than their share go first: a table is on the account that brought it.

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "symbols/names/object_cache_internal.h"
 #include "symbols/symbolizer.h"
 #include "tests/unit/fake_proc.h"
 #include "tests/unit/parse_here.h"
@@ -121,6 +122,7 @@ static int tree_make(void **state)
 	accounts = accounts__new();
 	if (!accounts || symbolizer__open(&options, &symbolizer))
 		return -1;
+	object_cache__trust_all_devices(symbolizer->shared.objects);
 	symbolizer__set_unwind_listener(symbolizer, &listener);
 	symbolizer__begin_unwind(symbolizer, 8, 1, NULL, 0);
 	return 0;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "symbols/names/object_cache_internal.h"
 #include "symbols/symbolizer.h"
 #include "symbols/symbols_process.h"
 #include "tests/unit/fake_proc.h"
@@ -84,6 +85,7 @@ static int tree_make(void **state)
 	accounts = accounts__new();
 	if (symbolizer__open(&options, &symbolizer))
 		return -1;
+	object_cache__trust_all_devices(symbolizer->shared.objects);
 	symbolizer__set_unwind_listener(symbolizer, &listener);
 	symbolizer__begin_unwind(symbolizer, CHUNKS, 1, NULL, 0);
 	return 0;

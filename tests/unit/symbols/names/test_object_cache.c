@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <sys/sysmacros.h>
 
 #include "symbols/names/addr_cache.h"
 #include "symbols/names/name_table.h"
@@ -189,6 +190,28 @@ static void object_that_is_no_elf_file_is_asked_once(void **state)
 	check(cache, object, NULL, -ENOENT);
 	object_cache__free(cache);
 	object_cache__free(NULL);
+}
+
+/* A file system in user space says of its files what it likes, and another one may get its number next. */
+static void object_of_a_file_without_a_disk_is_the_accounts_alone(void **state)
+{
+	struct object_cache *cache = object_cache__new(0, parser_here());
+	struct accounts *accounts = accounts__new();
+	struct account *one = accounts__get(accounts, 1, "");
+	struct account *other = accounts__get(accounts, 2, "");
+	struct stat st = { .st_dev = makedev(0, 50), .st_ino = 7, .st_size = 1 };
+	struct object *ones = object_cache__get(cache, &st, one);
+
+	(void)state;
+	assert_ptr_equal(object_cache__get(cache, &st, one), ones);
+	assert_ptr_not_equal(object_cache__get(cache, &st, other), ones);
+	st.st_dev = makedev(8, 1);
+	ones = object_cache__get(cache, &st, one);
+	assert_ptr_equal(object_cache__get(cache, &st, other), ones);
+	object_cache__free(cache);
+	account__put(one);
+	account__put(other);
+	accounts__free(accounts);
 }
 
 static void object_cache_forgets_unused_files_past_its_cap(void **state)
@@ -475,6 +498,7 @@ int main(void)
 		TEST(object_tables_of_equal_content_are_kept_once),
 		TEST(object_tables_used_longest_ago_are_dropped_and_come_back),
 		TEST(object_that_is_no_elf_file_is_asked_once),
+		TEST(object_of_a_file_without_a_disk_is_the_accounts_alone),
 		TEST(object_cache_forgets_unused_files_past_its_cap),
 		TEST(file_that_is_unused_for_longest_is_forgotten_first),
 		TEST(very_many_files_are_forgotten_one_by_one),

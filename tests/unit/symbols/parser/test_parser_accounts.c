@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -435,6 +436,7 @@ static void a_library_that_cannot_be_parsed_for_ones_debug_file_can_be_for_other
 
 	(void)state;
 	assert_int_equal(fstat(fd, &st), 0);
+	st.st_dev = makedev(8, 1); /* a disk, whose files are everybody's */
 	assert_int_equal(fake_proc_make(&tree), 0);
 	fake_proc_put(&tree, "usr/lib/debug/.build-id/ab/cd.debug", bytes,
 		      tiny_elf_write(&elf, bytes));
