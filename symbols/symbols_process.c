@@ -265,7 +265,7 @@ static bool process_maps_equal(const struct procmaps *a, const struct procmaps *
 	return true;
 }
 
-/* Moves the objects of mappings that are still there to the new list. */
+/* Moves what is known of mappings that are still there to the new list. */
 static void process_carry_over(struct procmaps *old_maps, struct process_file *old_files,
 			       const struct symbols_process *process)
 {
@@ -273,9 +273,10 @@ static void process_carry_over(struct procmaps *old_maps, struct process_file *o
 		const struct procmap *map = &process->maps.items[i];
 		const struct procmap *old = procmaps_find(old_maps, map->start);
 
-		if (old && process_map_equal(old_maps, old, &process->maps, map))
-			process->files[i].object =
-				take_ptr(old_files[old - old_maps->items].object);
+		if (!old || !process_map_equal(old_maps, old, &process->maps, map))
+			continue;
+		process->files[i] = old_files[old - old_maps->items];
+		old_files[old - old_maps->items].object = NULL;
 	}
 }
 

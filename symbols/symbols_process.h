@@ -54,7 +54,7 @@ struct symbols_process {
 	size_t identify_at;	  /* of maps.items: where files that could not be had are next */
 	uint64_t unknown_jit_cnt; /* of the present generation of JIT names */
 	uint64_t ambiguous_jit_cnt;
-	uint64_t space_after_ns; /* CLOCK_BOOTTIME; tables are not built before */
+	uint64_t space_after_ns; /* CLOCK_BOOTTIME; no tables before; the smallest is next */
 	uint32_t *space_tables;	 /* that the kernel's entry names */
 	uint32_t space_table_cnt;
 	bool is_space_due; /* the kernel's entry is not what it should be */

@@ -7,6 +7,8 @@
  * not. symbols_process__step_space() then builds the table of one file at a time, or, when there is
  * none left to build, tells the listener the space as a whole. Until that the kernel walks as it did
  * before: a space without half of its tables would break stacks that frame pointers lead through.
+ * Processes take turns: after each step the one that has waited for longest is next, so that one with
+ * very many files, or with new mappings in each window, keeps no other one waiting.
  *
  * A file whose table is not to be had, and one that has none, is a mapping without table. Code in
  * memory without a file was made by a JIT compiler: those keep frame pointers, and where one does not,
@@ -408,11 +410,12 @@ bool symbols_process__step_space(struct symbols_process *process, enum symbols_s
 			return true;
 		}
 		build(process, index);
+		process->space_after_ns = clock_boot_ns();
 		return true;
 	}
 	process->is_space_due = tell(process) != 0;
-	if (process->is_space_due)
-		process->space_after_ns = clock_boot_ns() + SPACE_NO_MEMORY_NS;
+	process->space_after_ns =
+		clock_boot_ns() + (process->is_space_due ? SPACE_NO_MEMORY_NS : 0);
 	note_use(process);
 	return false;
 }

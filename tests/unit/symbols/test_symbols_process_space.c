@@ -628,6 +628,51 @@ static void who_may_read_no_more_keeps_no_table_from_others(void **state)
 	check_mapping(0, LIBRARY, told.table, 0);
 }
 
+/* The code cache of a JVM grows with each window, and its libraries are where they were. */
+static void new_mappings_do_not_end_the_rest_of_a_file_that_could_not_be_read(void **state)
+{
+	struct symbols_process *process;
+
+	(void)state;
+	put_library("files/libx.so", 2);
+	process = open_pid(100, 1, LIBRARY_MAP);
+	put_library("files/libx.so", 3);
+	assert_int_equal(build_all(), 2);
+	fake_proc_text(&proc, "100/maps", LIBRARY_MAP JIT_MAP);
+	fake_proc_text(&proc, "100/statm", "1004 1 1 1 1 1 0\n");
+	assert_int_equal(symbols_process__refresh(process), 0);
+	/* The mappings are told, and nothing is built. */
+	assert_int_equal(build_all(), 1);
+	assert_int_equal(told.space_cnt, 2);
+	assert_int_equal(told.space.mapping_cnt, 2);
+}
+
+static void processes_take_turns_in_having_tables_built(void **state)
+{
+	struct symbols_process *one, *other, *due;
+
+	(void)state;
+	put_library("files/libx.so", 2);
+	put_library("files/liby.so", 3);
+	one = open_pid(100, 1, LIBRARY_MAP OTHER_MAP);
+	other = open_pid(101, 2, LIBRARY_MAP OTHER_MAP);
+	one->space_after_ns = 1;
+	other->space_after_ns = 2;
+	(void)symbolizer__due_space(symbolizer, &due);
+	assert_ptr_equal(due, one);
+	assert_true(symbols_process__step_space(due, SYMBOLS_STEP_BUILD));
+	(void)symbolizer__due_space(symbolizer, &due);
+	assert_ptr_equal(due, other);
+	/* It is told all that it needs, and comes back for more than the first one has had. */
+	assert_true(symbols_process__step_space(due, SYMBOLS_STEP_BUILD));
+	assert_false(symbols_process__step_space(due, SYMBOLS_STEP_BUILD));
+	fake_proc_text(&proc, "101/maps", LIBRARY_MAP OTHER_MAP JIT_MAP);
+	fake_proc_text(&proc, "101/statm", "1004 1 1 1 1 1 0\n");
+	assert_int_equal(symbols_process__refresh(other), 0);
+	(void)symbolizer__due_space(symbolizer, &due);
+	assert_ptr_equal(due, one);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
 
 int main(void)
@@ -651,6 +696,8 @@ int main(void)
 		TEST(a_file_in_which_stacks_end_is_told),
 		TEST(a_file_that_changed_is_not_read),
 		TEST(who_may_read_no_more_keeps_no_table_from_others),
+		TEST(new_mappings_do_not_end_the_rest_of_a_file_that_could_not_be_read),
+		TEST(processes_take_turns_in_having_tables_built),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
