@@ -54,17 +54,31 @@ static enum procmap_kind procmaps_classify(const char *path, uint64_t inode)
 	return PROCMAP_KIND_FILE;
 }
 
-/* Copies a path into maps->paths, "\012" made a newline again. */
+/*
+ * The last mappings' copy of the path that was just put behind all others. A file is often mapped in many
+ * pieces side by side, with memory in between.
+ */
+static const uint32_t *procmaps_same_path(const struct procmaps *maps)
+{
+	for (size_t i = maps->cnt; i > 0 && maps->cnt - i < 2; i--)
+		if (strcmp(procmaps_path(maps, &maps->items[i - 1]),
+			   maps->paths + maps->paths_len) == 0)
+			return &maps->items[i - 1].path_at;
+	return NULL;
+}
+
+/* Copies a path into maps->paths, "\012" made a newline again. -ENOSPC: there is no room for it. */
 static int procmaps_add_path(struct procmaps *maps, const char *path, size_t len, uint32_t *at_out)
 {
-	size_t need = maps->paths_len + len + 1;
+	const uint32_t *same;
 	char *to;
 
-	if (need > UINT32_MAX)
+	if (len == 0 && maps->paths_len) {
+		*at_out = (uint32_t)maps->paths_len - 1; /* the end of another one */
+		return 0;
+	}
+	if (vec_reserve(maps->paths, maps->paths_len + len + 1, maps->paths_cap, 4096))
 		return -ENOMEM;
-	if (vec_reserve(maps->paths, need, maps->paths_cap, 4096))
-		return -ENOMEM;
-	*at_out = (uint32_t)maps->paths_len;
 	to = maps->paths + maps->paths_len;
 	for (size_t i = 0; i < len; i++) {
 		if (len - i >= 4 && memcmp(path + i, "\\012", 4) == 0) {
@@ -75,6 +89,14 @@ static int procmaps_add_path(struct procmaps *maps, const char *path, size_t len
 		}
 	}
 	*to++ = '\0';
+	same = procmaps_same_path(maps);
+	if (same) {
+		*at_out = *same;
+		return 0;
+	}
+	if ((size_t)(to - maps->paths) > PROCMAPS_MAX_PATHS_BYTES)
+		return -ENOSPC;
+	*at_out = (uint32_t)maps->paths_len;
 	maps->paths_len = (size_t)(to - maps->paths);
 	return 0;
 }
@@ -101,6 +123,11 @@ static int procmaps_add(struct procmaps *maps, const struct procmaps_line *line,
 	if (vec_room(maps->items, maps->cnt, maps->cap, 32))
 		return -ENOMEM;
 	err = procmaps_add_path(maps, file->path, file->path_len, &map.path_at);
+	if (err == -ENOSPC) {
+		/* Without its path it would count as memory, where a JIT compiler puts code. */
+		maps->dropped_cnt++;
+		return 0;
+	}
 	if (err)
 		return err;
 	map.kind = procmaps_classify(maps->paths + map.path_at, map.inode);

@@ -14,9 +14,10 @@
 
 #include "user/util/attributes.h"
 
-#define PROCMAPS_MAX_ENTRIES	65536u	     /* executable mappings kept; the rest is counted */
-#define PROCMAPS_MAX_BYTES	(64u << 20)  /* of text read */
-#define PROCMAPS_MAX_LINE_BYTES (32u * 1024) /* 4096 bytes of path, each may be escaped */
+#define PROCMAPS_MAX_ENTRIES	 65536u	      /* executable mappings kept; the rest is counted */
+#define PROCMAPS_MAX_BYTES	 (64u << 20)  /* of text read */
+#define PROCMAPS_MAX_PATHS_BYTES (1u << 20)   /* of all paths; mappings beyond are counted, too */
+#define PROCMAPS_MAX_LINE_BYTES	 (32u * 1024) /* 4096 bytes of path, each may be escaped */
 
 enum procmap_kind {
 	PROCMAP_KIND_FILE = 0,

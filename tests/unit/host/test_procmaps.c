@@ -218,6 +218,57 @@ static void procmaps_stops_at_its_cap(void **state)
 	strbuf_release(&text);
 }
 
+/* So many mappings, alternately of a file at this path and of memory. */
+static void put_mappings(unsigned int cnt, const char *path, struct strbuf *out)
+{
+	for (unsigned int i = 1; i <= cnt; i++)
+		strbuf_printf(out,
+			      "%x000-%x800 r-xp 00000000 08:01 7 %s\n%x800-%x900 r-xp 0 0:0 0\n", i,
+			      i, path, i, i);
+}
+
+static void procmaps_keeps_the_path_of_neighbours_once(void **state)
+{
+	struct strbuf text = STRBUF_INIT;
+	struct procmaps maps = { 0 };
+
+	(void)state;
+	put_mappings(1000, "/lib/a\\012b.so", &text);
+	assert_int_equal(procmaps_parse(text.data, text.len, &maps), 0);
+	assert_int_equal(maps.cnt, 2000);
+	assert_int_equal(maps.dropped_cnt, 0);
+	for (size_t i = 0; i < maps.cnt; i++)
+		assert_string_equal(procmaps_path(&maps, &maps.items[i]),
+				    i % 2 ? "" : "/lib/a\nb.so");
+	assert_true(maps.paths_len < 32);
+	procmaps_release(&maps);
+	strbuf_release(&text);
+}
+
+/* A path has up to 4 KiB, and a process as many files with such paths as it likes. */
+static void procmaps_drops_mappings_beyond_its_room_for_paths(void **state)
+{
+	struct strbuf text = STRBUF_INIT;
+	struct procmaps maps = { 0 };
+	const struct procmap *last;
+
+	(void)state;
+	for (unsigned int i = 1; i <= 1000; i++)
+		strbuf_printf(&text, "%x000-%x800 r-xp 00000000 08:01 7 /%04000u\n", i, i, i);
+	strbuf_puts(&text, "1000000-1000800 r-xp 00000000 00:00 0\n");
+	assert_int_equal(procmaps_parse(text.data, text.len, &maps), 0);
+	assert_true(maps.paths_len <= PROCMAPS_MAX_PATHS_BYTES);
+	assert_in_range(maps.cnt, 200, 300);
+	assert_int_equal(maps.cnt + maps.dropped_cnt, 1001);
+	/* What has no path has room. */
+	last = &maps.items[maps.cnt - 1];
+	assert_int_equal(last->start, 0x1000000);
+	assert_int_equal(last->kind, PROCMAP_KIND_ANONYMOUS);
+	assert_string_equal(procmaps_path(&maps, &maps.items[maps.cnt - 2]) + 3997, "0262");
+	procmaps_release(&maps);
+	strbuf_release(&text);
+}
+
 static void procmaps_empty_text_gives_nothing(void **state)
 {
 	struct procmaps maps = { 0 };
@@ -242,6 +293,8 @@ int main(void)
 		cmocka_unit_test(procmaps_finds_by_half_open_range),
 		cmocka_unit_test(procmaps_read_in_steps_equals_parsed_at_once),
 		cmocka_unit_test(procmaps_stops_at_its_cap),
+		cmocka_unit_test(procmaps_keeps_the_path_of_neighbours_once),
+		cmocka_unit_test(procmaps_drops_mappings_beyond_its_room_for_paths),
 		cmocka_unit_test(procmaps_empty_text_gives_nothing),
 	};
 
