@@ -22,13 +22,15 @@
 #include "user/util/vec.h"
 
 #define ELF_SYMTAB_COMPARED_BYTES 256u /* of two names of one place */
+#define ELF_SYMTAB_UNSIZED_BYTES \
+	64u /* of code without a size, where only exported names are known */
 #define ELF_SYMTAB_MAX_STRINGS \
 	8u /* string sections of a builder: two each for a file and its debug files */
 
 /* A symbol while the table is being built. */
 struct elf_candidate {
 	uint32_t start; /* from base */
-	uint32_t end;	/* exclusive; == start: reaches to the next one, at most `limit` */
+	uint32_t end;	/* exclusive; == start: not known */
 	uint32_t limit; /* end of the section or segment it lies in */
 	uint32_t rank;	/* among symbols of one address the highest wins */
 	const char *name;
@@ -45,6 +47,7 @@ struct elf_symtab_builder {
 	struct strtab *copies;	     /* names given one by one; NULL = none */
 	struct elf_range *functions; /* of .eh_frame, as ranges without a name */
 	size_t function_cnt;
+	bool has_symtab; /* not only names that are exported */
 };
 
 void elf_symtab__free(struct elf_symtab *tab)
@@ -245,6 +248,7 @@ int elf_symtab_builder__add(struct elf_symtab_builder *builder, const struct elf
 
 		if (err)
 			return err;
+		builder->has_symtab |= section && section->size && types[i] == SHT_SYMTAB;
 	}
 	return 0;
 }
@@ -352,11 +356,39 @@ static size_t elf_affordable(struct elf_symtab *tab, const struct elf_candidate 
 	return cnt;
 }
 
+/*
+ * End of a symbol without a size, as functions in assembly are: the next one's beginning, be that a symbol
+ * or a function without a name, as .eh_frame tells. Where hidden and static functions have no symbols it ends
+ * after a few instructions, or where .eh_frame says: who is behind it is not known. `next_function`: of
+ * those, the first behind the symbol, kept from one to the next.
+ */
+static uint32_t elf_unsized_end(const struct elf_symtab_builder *builder, size_t index, size_t cnt,
+				size_t *next_function)
+{
+	const struct elf_range *functions = builder->functions;
+	const struct elf_candidate *item = &builder->items[index];
+	uint32_t len = ELF_SYMTAB_UNSIZED_BYTES, end = item->limit;
+	size_t next = *next_function;
+
+	while (next < builder->function_cnt && functions[next].start <= item->start)
+		next++;
+	*next_function = next;
+	if (next > 0 && functions[next - 1].start == item->start)
+		len = functions[next - 1].end - item->start;
+	if (!builder->has_symtab && len < end - item->start)
+		end = item->start + len;
+	if (next < builder->function_cnt && functions[next].start < end)
+		end = functions[next].start;
+	if (index + 1 < cnt && item[1].start < end)
+		end = item[1].start;
+	return end;
+}
+
 /* One per address, ends known. */
 static void elf_settle(struct elf_symtab_builder *builder)
 {
 	struct elf_candidate *items = builder->items;
-	size_t kept = 0;
+	size_t kept = 0, next_function = 0;
 
 	if (builder->cnt == 0)
 		return;
@@ -366,13 +398,9 @@ static void elf_settle(struct elf_symtab_builder *builder)
 			items[kept++] = items[i];
 		else if (elf_is_better_name(&items[i], &items[kept - 1]))
 			items[kept - 1].name = items[i].name;
-	for (size_t i = 0; i < kept; i++) {
-		if (items[i].end != items[i].start)
-			continue;
-		items[i].end = items[i].limit;
-		if (i + 1 < kept && items[i + 1].start < items[i].end)
-			items[i].end = items[i + 1].start;
-	}
+	for (size_t i = 0; i < kept; i++)
+		if (items[i].end == items[i].start)
+			items[i].end = elf_unsized_end(builder, i, kept, &next_function);
 	builder->cnt = elf_affordable(builder->tab, items, kept);
 }
 

@@ -177,6 +177,42 @@ static void elf_size_zero_reaches_to_the_next_symbol_or_the_section_end(void **s
 	elf_symtab__free(tab);
 }
 
+/* As in musl, whose assembly has no sizes, and which has no .symtab: what lies behind is somebody else's. */
+static void elf_size_zero_does_not_reach_into_functions_without_a_name(void **state)
+{
+	static const uint8_t rules[] = { 0x0c, 7, 8, 0x90, 1 };
+	static const struct tiny_symbol symbols[] = { { .name = "a", .at = 0x10 },
+						      { .name = "b", .at = 0x100 },
+						      { .name = "c", .at = 0x180 } };
+	static const struct {
+		uint64_t at;
+		const char *stripped, *whole;
+		uint64_t start;
+	} rows[] = {
+		{ 0x2f, "a", "a", 0x10 },   { 0x30, "?", "?", 0x30 },	{ 0x5f, "?", "?", 0x30 },
+		{ 0x60, "-", "-", 0 },	    { 0x100, "b", "b", 0x100 }, { 0x15f, "b", "b", 0x100 },
+		{ 0x160, "-", "b", 0x100 }, { 0x180, "c", "c", 0x180 }, { 0x1bf, "c", "c", 0x180 },
+		{ 0x1c0, "-", "c", 0x180 },
+	};
+	struct tiny_elf elf = { .symbols = symbols, .symbol_cnt = 3, .is_dynsym = true };
+	struct tiny_eh eh = { .len = 0 };
+	struct elf_symtab *stripped, *whole;
+
+	(void)state;
+	tiny_eh_cie(&eh, "zR", 16, rules, sizeof(rules));
+	tiny_eh_fde(&eh, 0x30, 0x30, NULL, 0);	/* a static function behind "a" */
+	tiny_eh_fde(&eh, 0x100, 0x60, NULL, 0); /* "b" itself */
+	stripped = load_with_functions(&eh, &elf);
+	elf.is_dynsym = false;
+	whole = load_with_functions(&eh, &elf);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		check_function(stripped, rows[i].at, rows[i].stripped, rows[i].start);
+		check_function(whole, rows[i].at, rows[i].whole, rows[i].start);
+	}
+	elf_symtab__free(stripped);
+	elf_symtab__free(whole);
+}
+
 static void elf_sizes_past_the_code_are_cut(void **state)
 {
 	static const struct tiny_symbol symbols[] = {
@@ -693,6 +729,7 @@ int main(void)
 		cmocka_unit_test(a_function_is_found_by_how_its_name_begins),
 		cmocka_unit_test(elf_functions_of_eh_frame_lie_where_no_symbol_is),
 		cmocka_unit_test(elf_size_zero_reaches_to_the_next_symbol_or_the_section_end),
+		cmocka_unit_test(elf_size_zero_does_not_reach_into_functions_without_a_name),
 		cmocka_unit_test(elf_sizes_past_the_code_are_cut),
 		cmocka_unit_test(elf_inner_symbols_own_their_part_of_the_outer),
 		cmocka_unit_test(elf_of_names_at_one_address_the_best_wins),
