@@ -103,8 +103,8 @@ bool jit_vm__unwind(struct jit_vm *vm, struct jbpf_hotspot *out);
 
 /*
  * Reads the name of a class (its Klass*) that was there at this moment. 0; -EAGAIN, -ENOMEM and the like, as
- * hotspot_class_name(); -EXDEV: classes were unloaded since, and it may be another one's; -EBUSY: the budget
- * of reading is used up.
+ * hotspot_class_name(); -EXDEV: classes were unloaded since, or that is not known, and it may be another
+ * one's; -EBUSY: the budget of reading is used up.
  */
 __must_check int jit_vm__class_name(struct jit_vm *vm, uint64_t klass, uint64_t boot_ns,
 				    struct strbuf *out);

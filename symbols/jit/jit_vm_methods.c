@@ -13,9 +13,6 @@
 
 #include "symbols/jit/jit_vm_internal.h"
 
-/* In less time no class is unloaded, another one loaded in its place, compiled and sampled. */
-#define METHOD_TRUST_NS (10ull * 1000 * 1000)
-
 static struct jit_method *method_find(const struct jit_vm *vm, uint64_t address)
 {
 	const struct answer *known = addr_cache_find(&vm->methods.index, address);
@@ -237,7 +234,7 @@ static bool method_read_is_of(struct jit_vm *vm, const struct jit_method *method
 	if (begin_ns >= life->first_seen_ns)
 		return jit_unloads_read_none_between(vm, life->alive_ns, end_ns);
 	/* What was read may have been dead already, so the number of unloaded classes proves little. */
-	return !vm->account.is_ended && read_age_ns(vm, method) < METHOD_TRUST_NS &&
+	return !vm->account.is_ended && read_age_ns(vm, method) < JIT_VM_TRUST_NS &&
 	       jit_unloads_read_none_between(vm, begin_ns, life->first_seen_ns);
 }
 

@@ -6,6 +6,9 @@
  * the number of before the sample, the sample, the name, the number again; each is read by a system
  * call of its own, so none can be seen earlier than the one before.
  */
+#include <errno.h>
+#include <xxhash.h>
+
 #include "symbols/jit/jit_vm_internal.h"
 
 /* Stacks are prefetched one by one: they share one reading. */
@@ -60,6 +63,24 @@ bool jit_unloads_none_since(const struct jit_vm *vm, uint64_t from_ns)
 	return !unloads->is_known || unloads->since_ns <= from_ns || !unloads->has_changed;
 }
 
+/*
+ * Without the number: had the class this name before the sample, too? One whose name was never read before is
+ * believed for a moment only.
+ */
+static bool class_was_same(struct jit_vm *vm, uint64_t klass, const char *name, size_t len,
+			   uint64_t boot_ns)
+{
+	struct jit_class *known = &vm->classes[XXH3_64bits(&klass, sizeof(klass)) % JIT_VM_CLASSES];
+	uint64_t name_hash = XXH3_64bits(name, len);
+	uint64_t now_ns = vm->ops->now_ns(vm->ctx);
+
+	if (known->klass != klass || known->name_hash != name_hash)
+		*known = (struct jit_class){ .klass = klass,
+					     .name_hash = name_hash,
+					     .since_ns = now_ns };
+	return boot_ns >= known->since_ns || now_ns - boot_ns < JIT_VM_TRUST_NS;
+}
+
 int jit_vm__class_name(struct jit_vm *vm, uint64_t klass, uint64_t boot_ns, struct strbuf *out)
 {
 	struct strbuf_mark before = strbuf_mark(out);
@@ -69,7 +90,9 @@ int jit_vm__class_name(struct jit_vm *vm, uint64_t klass, uint64_t boot_ns, stru
 		return -EBUSY;
 	err = jit_account_note(&vm->account, vm->ops->class_name(vm->ctx, klass, out));
 	/* Asked after the name was read: none that went before has left it its place. */
-	if (!err && !jit_unloads_read_none_between(vm, boot_ns, vm->ops->now_ns(vm->ctx)))
+	if (!err && !(jit_unloads_read(vm) ? jit_unloads_none_since(vm, boot_ns) :
+					     class_was_same(vm, klass, out->data + before.len,
+							    out->len - before.len, boot_ns)))
 		err = -EXDEV;
 	jit_account_settle(&vm->account);
 	return strbuf_settle(out, before, err);

@@ -662,6 +662,45 @@ static void class_that_goes_while_its_name_is_read_is_not_believed(void **state)
 	assert_int_equal(err, -EXDEV);
 }
 
+/* -XX:-UsePerfData: what was there before the sample and is there after it was there. */
+static void class_is_believed_without_the_number_when_it_was_the_same_before(void **state)
+{
+	uint64_t sampled;
+	int err;
+
+	(void)state;
+	assert_int_equal(fake.unloads_error, -ENOENT);
+	sampled = fake.now_ns;
+	fake.now_ns += SECOND;
+	assert_string_equal(class_at(sampled, &err), "");
+	assert_int_equal(err, -EXDEV);
+	sampled = fake.now_ns;
+	fake.now_ns += 10 * SECOND;
+	assert_string_equal(class_at(sampled, &err), "int Work.one(int)");
+	sampled = fake.now_ns;
+	class_goes(METHOD);
+	fake.now_ns += SECOND;
+	assert_string_equal(class_at(sampled, &err), "");
+	assert_int_equal(err, -EXDEV);
+	/* Nobody had the time to take its place. */
+	assert_string_equal(class_at(fake.now_ns - SECOND / 1000, &err), "void Next.life()");
+}
+
+static void class_is_not_believed_when_the_number_cannot_be_read_any_more(void **state)
+{
+	uint64_t sampled;
+	int err;
+
+	(void)state;
+	classes_are_counted(5);
+	sampled = fake.now_ns;
+	class_goes(METHOD);
+	fake.unloads_error = -EFAULT;
+	fake.now_ns += SECOND;
+	assert_string_equal(class_at(sampled, &err), "");
+	assert_int_equal(err, -EXDEV);
+}
+
 static void class_that_cannot_be_read_has_no_name(void **state)
 {
 	int err;
@@ -714,6 +753,8 @@ int main(void)
 		TEST(old_jvm_is_calm_when_its_unloadings_are_not_counted),
 		TEST(class_is_believed_when_none_was_unloaded_since),
 		TEST(class_that_goes_while_its_name_is_read_is_not_believed),
+		TEST(class_is_believed_without_the_number_when_it_was_the_same_before),
+		TEST(class_is_not_believed_when_the_number_cannot_be_read_any_more),
 		TEST(class_that_cannot_be_read_has_no_name),
 	};
 
