@@ -32,6 +32,7 @@
 #include "user/files/mapped_file.h"
 #include "user/files/opener.h"
 #include "user/host/proc_thread.h"
+#include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -413,6 +414,9 @@ static int process_identify_again(struct symbols_process *process)
 	bool has_news = false;
 	int err = 0;
 
+	/* What an account without credit asks for is refused, and counted as cut, each time. */
+	if (!account__may_read(process->target.account, clock_boot_ns()))
+		cnt = 0;
 	for (size_t i = 0; i < cnt && tried_cnt < PROCESS_IDENTIFY_AGAIN && !err; i++) {
 		size_t at = process->identify_at++ % cnt;
 		enum procmap_kind kind = process->maps.items[at].kind;

@@ -55,7 +55,8 @@ struct parser {
 	struct parser_process process;
 	struct parser_stats stats; /* without the numbers of `process` */
 	uint64_t last_id;
-	bool was_starved; /* the last request got too little CPU time */
+	bool was_starved; /* the last request got too little CPU time, */
+	bool has_stalled; /* and did not even want it */
 	uint64_t rest_ns; /* of a file that was not read in time */
 	struct parser_rests rests;
 	struct account *account;    /* whose input comes next; a user of it */
@@ -197,13 +198,15 @@ static bool was_killed(int err, int status)
 /*
  * The parser broke a rule, died or hangs. One that was killed, or did not get the CPU or the pages of
  * the file that it needed, says nothing about the input: it may be tried again, as often as its account
- * may fail.
+ * may fail. But one that cannot even be ended waits for a server that may never answer (a disk's reader can be:
+ * folio_wait_locked_killable() in include/linux/pagemap.h), and each further attempt would leave another one.
  */
 static int parser_fail(struct parser *parser, const char *what, int err)
 {
 	bool is_final = err != -ETIMEDOUT || !parser->was_starved;
 	int status = helper_end(&parser->process.helper, NULL);
 
+	is_final = is_final || (parser->has_stalled && status < 0);
 	is_final = is_final && !was_killed(err, status);
 	parser->has_served = false;
 	return parser_note_failure(parser, what, err, status, is_final);
@@ -325,9 +328,10 @@ static int parser_converse(struct parser *parser, struct parser_call *call)
 	cpu_ns = cpu_ns > watch.cpu_begin_ns ? cpu_ns - watch.cpu_begin_ns : 0;
 	parser->stats.cpu_ns += cpu_ns;
 	parser->was_starved = cpu_ns < watch.limits->max_cpu_ns / 2;
+	parser->has_stalled = watch.stalled_ticks >= watch.limits->max_stalled_ticks;
 	if (err == -ETIMEDOUT && parser->was_starved && call->file_fd >= 0)
 		parser_rests_note(&parser->rests, account__id(parser->account), call->file_fd,
-				  clock_boot_ns() + parser->rest_ns);
+				  clock_boot_ns(), parser->rest_ns);
 	account__spend(parser->account, cpu_ns, clock_boot_ns());
 	if (!err && (call->message.err > 0 || call->message.err < -PARSER_ERRNO_MAX))
 		err = -EBADMSG;

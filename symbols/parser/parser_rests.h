@@ -14,14 +14,18 @@
 
 #include "user/util/attributes.h"
 
-#define PARSER_RESTS_MAX 64u
-/* So many files of a file system that rest for an account, and all that it has there do. */
-#define PARSER_RESTS_OF_DEVICE 4u
+#define PARSER_RESTS_MAX 256u /* as many file systems of accounts */
+/*
+ * So many files that did not come, of whatever account, and no file is read until the first of them has rested:
+ * each took a second of the one process that names. 12 s in a minute.
+ */
+#define PARSER_RESTS_OF_ALL 12u
 
+/* One file of a file system; from the second one on all that the account has there. */
 struct parser_rest {
 	uint64_t account_id;
 	dev_t device;
-	ino_t inode;
+	ino_t inode;		/* 0: all of the device */
 	uint64_t until_boot_ns; /* 0 = free */
 };
 
@@ -29,12 +33,14 @@ struct parser_rest {
 struct parser_rests {
 	struct parser_rest items[PARSER_RESTS_MAX]; /* a ring */
 	size_t next;
+	uint64_t lately[PARSER_RESTS_OF_ALL]; /* when the rests of the last ones end; a ring */
+	size_t lately_next;
 };
 
-/* What cannot be asked for its inode does not rest. */
+/* What cannot be asked for its inode does not rest by itself. */
 bool parser_rests_has(const struct parser_rests *rests, uint64_t account_id, int fd,
 		      uint64_t now_boot_ns) __no_null;
 void parser_rests_note(struct parser_rests *rests, uint64_t account_id, int fd,
-		       uint64_t until_boot_ns) __no_null;
+		       uint64_t now_boot_ns, uint64_t rest_ns) __no_null;
 
 #endif

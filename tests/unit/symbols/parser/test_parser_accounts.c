@@ -523,6 +523,32 @@ static void file_that_does_not_come_in_time_rests_and_is_asked_for_again(void **
 	close(fd);
 }
 
+/* As where a server never answers what it was asked: the kernel ends no process that waits for that. */
+static int end_in_vain(void *ctx, pid_t pid)
+{
+	(void)ctx;
+	(void)child_process_end(pid, FORKING_END_WAIT_MS);
+	return -EBUSY;
+}
+
+/* Each attempt would leave another process for ever. */
+static void file_whose_reader_cannot_be_ended_is_not_asked_for_again(void **state)
+{
+	struct parser_limits limits = parser_limits_default;
+	struct child_starter starter = *forking(main_that_waits);
+	struct parser *parser;
+	int fd = simple_elf();
+
+	(void)state;
+	limits.request.tick_ms = 10;
+	starter.end = end_in_vain;
+	assert_int_equal(parser__open_with(&starter, &limits, opener_here(), &parser), 0);
+	parser__charge(parser, one);
+	assert_int_equal(ask_again(parser, fd), -ENOTRECOVERABLE);
+	parser__free(parser);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -551,6 +577,9 @@ int main(void)
 			accounts_make, accounts_remove),
 		cmocka_unit_test_setup_teardown(
 			file_that_does_not_come_in_time_rests_and_is_asked_for_again, accounts_make,
+			accounts_remove),
+		cmocka_unit_test_setup_teardown(
+			file_whose_reader_cannot_be_ended_is_not_asked_for_again, accounts_make,
 			accounts_remove),
 	};
 
