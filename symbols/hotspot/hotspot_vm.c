@@ -278,7 +278,7 @@ static int err_of_opening(int err)
 
 	for (size_t i = 0; i < ARRAY_SIZE(passing); i++)
 		if (err == passing[i])
-			return -EAGAIN;
+			return -EBUSY;
 	return err;
 }
 
@@ -309,7 +309,7 @@ int hotspot_vm__open(int proc_fd, uint32_t pid, struct parser *parser, const str
 	size_t cnt;
 
 	if (!mappings)
-		return -EAGAIN;
+		return -EBUSY;
 	err = libjvm_find_with(proc_fd, pid, known, mappings, LIBJVM_MAX, &cnt);
 	if (err)
 		return err_of_opening(err);

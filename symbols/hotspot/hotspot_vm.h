@@ -23,7 +23,7 @@ struct vm_structs;
 /*
  * Looks for libjvm.so in the process's maps, or for the file of the mapping `known` (NULL: none), has
  * `parser` find its symbols and reads the tables. 0; -ENOENT: no HotSpot in this process; -EAGAIN: the
- * tables are not filled yet (JVM starting), the parser rests, or the file cannot be opened now;
+ * tables are not filled yet (JVM starting), or the parser rests; -EBUSY: the file cannot be opened now;
  * -ENOTSUP: tables of a layout that is not understood; else -errno of reading (-EPERM, -ESRCH).
  */
 __must_check int hotspot_vm__open(int proc_fd, uint32_t pid, struct parser *parser,

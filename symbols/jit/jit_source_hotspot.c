@@ -50,6 +50,9 @@ static const struct jit_vm_trouble *trouble_of(int err)
 		{ -EAGAIN,
 		  "the JVM's tables are not filled yet: compiled methods are named by a perf map",
 		  "the JVM's tables are not filled yet" },
+		{ -EBUSY,
+		  "the JVM's libjvm.so cannot be opened just now: compiled methods are named by a perf map",
+		  "the JVM's libjvm.so cannot be opened just now" },
 		{ -ENOTSUP,
 		  "the JVM's tables have an unknown layout: compiled methods are named by a perf map",
 		  "the JVM's tables have an unknown layout: use --jit auto" },
@@ -82,7 +85,7 @@ static uint64_t retry_ns(uint32_t try_cnt)
 /* A JVM that is starting, a parser that rests, a file that cannot be opened now. */
 static bool may_change(int err)
 {
-	return !err || err == -EAGAIN;
+	return !err || err == -EAGAIN || err == -EBUSY;
 }
 
 static bool source_may_try(struct source *source)
@@ -93,7 +96,9 @@ static bool source_may_try(struct source *source)
 	    (source->try_cnt && now_ns - source->tried_ns < retry_ns(source->try_cnt)))
 		return false;
 	source->tried_ns = now_ns;
-	source->try_cnt++;
+	/* What is wrong with the host says nothing about the JVM, however long it lasts. */
+	if (source->tables_err != -EBUSY || retry_ns(source->try_cnt) < VM_RETRY_MAX_NS)
+		source->try_cnt++;
 	return true;
 }
 

@@ -296,8 +296,7 @@ static void sources_without_prefetching_are_never_due(void **state)
 	assert_int_equal(symbols_process__hotspot(process, &tables), -ENOENT);
 }
 
-/* What a JVM's source says of its tables when opening libjvm.so gives this. */
-static int tables_when_opening_gives(int err)
+static struct jit_target target_of_a_jvm(void)
 {
 	struct jit_target target = { .proc_fd = proc_fd,
 				     .pid = (uint32_t)getpid(),
@@ -305,12 +304,20 @@ static int tables_when_opening_gives(int err)
 				     .account = account_of_host(),
 				     .names = process->names,
 				     .is_hotspot = true };
-	struct hotspot_vm *tables;
-	void *source;
 
 	for (size_t i = 0; i < process->maps.cnt && !target.hotspot_map.inode; i++)
 		if (process->maps.items[i].kind == PROCMAP_KIND_FILE)
 			target.hotspot_map = process->maps.items[i];
+	return target;
+}
+
+/* What a JVM's source says of its tables when opening libjvm.so gives this. */
+static int tables_when_opening_gives(int err)
+{
+	struct jit_target target = target_of_a_jvm();
+	struct hotspot_vm *tables;
+	void *source;
+
 	assert_int_equal(jit_source_hotspot.open(&target, false, &source), 0);
 	open_here_err = err;
 	assert_false(jit_source_hotspot.begin_prefetch(source));
@@ -318,6 +325,23 @@ static int tables_when_opening_gives(int err)
 	err = jit_source_hotspot.tables(source, &tables);
 	jit_source_hotspot.close(source);
 	return err;
+}
+
+/* What people are told then. */
+static const char *problem_when_opening_gives(int err)
+{
+	struct jit_target target = target_of_a_jvm();
+	struct jit_source_facts facts = { 0 };
+	void *source;
+
+	assert_int_equal(jit_source_hotspot.open(&target, true, &source), 0);
+	open_here_err = err;
+	assert_false(jit_source_hotspot.begin_prefetch(source));
+	open_here_err = 0;
+	jit_source_hotspot.describe(source, true, &facts);
+	jit_source_hotspot.close(source);
+	assert_false(facts.is_starting);
+	return facts.problem;
 }
 
 /* A host out of processes, a server that is slow, an opener that was killed: it is tried again. */
@@ -330,6 +354,8 @@ static void tables_of_a_jvm_whose_file_cannot_be_opened_now_are_wanted_later(voi
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(passing); i++)
 		assert_int_equal(tables_when_opening_gives(passing[i]), -EAGAIN);
+	assert_string_equal(problem_when_opening_gives(-EMFILE),
+			    "the JVM's libjvm.so cannot be opened just now");
 	for (size_t i = 0; i < ARRAY_SIZE(final); i++)
 		assert_int_equal(tables_when_opening_gives(final[i]), final[i]);
 }
