@@ -39,7 +39,8 @@
 /* In less time no class is unloaded, another one loaded in its place, compiled and sampled. */
 #define JIT_VM_TRUST_NS (10ull * 1000 * 1000)
 /* Classes of a JVM that does not count unloadings, of which it is known how long they have their name. */
-#define JIT_VM_CLASSES 512u
+#define JIT_VM_CLASSES	  512u
+#define JIT_VM_CLASS_WAYS 8u /* places that each may have */
 /* As a number of compiled methods: not known. */
 #define JIT_VM_NO_COMPILES UINT64_MAX
 /* Where so many pieces of code were, and at so many places in each, a round reads what is there. */
@@ -83,6 +84,7 @@ struct jit_class {
 	uint64_t klass; /* 0 = free */
 	uint64_t name_hash;
 	uint64_t since_ns; /* end of the first reading; all readings gave this name from there on */
+	uint64_t used_ns;
 };
 
 struct jit_blob {
@@ -147,9 +149,9 @@ struct jit_vm {
 	struct jit_blobs blobs;
 	struct jit_methods methods;
 	struct jit_unloads unloads;
-	struct jit_class classes[JIT_VM_CLASSES]; /* each has one place, by its address */
-	struct strtab *chains;			  /* arrays of struct jit_vm_frame */
-	struct addr_cache answers;		  /* key: see jit_vm.c */
+	struct jit_class classes[JIT_VM_CLASSES];
+	struct strtab *chains;	   /* arrays of struct jit_vm_frame */
+	struct addr_cache answers; /* key: see jit_vm.c */
 	struct strbuf text;
 	uint64_t opened_ns;
 	uint64_t young_until_ns;	/* 0 = not said */

@@ -63,6 +63,22 @@ bool jit_unloads_none_since(const struct jit_vm *vm, uint64_t from_ns)
 	return !unloads->is_known || unloads->since_ns <= from_ns || !unloads->has_changed;
 }
 
+/* Where it is, or may be: instead of what was read longest ago of the classes that have the same places. */
+static struct jit_class *class_place(struct jit_vm *vm, uint64_t klass)
+{
+	size_t first = XXH3_64bits(&klass, sizeof(klass)) % (JIT_VM_CLASSES / JIT_VM_CLASS_WAYS);
+	struct jit_class *places = &vm->classes[first * JIT_VM_CLASS_WAYS];
+	struct jit_class *oldest = &places[0];
+
+	for (size_t i = 0; i < JIT_VM_CLASS_WAYS; i++) {
+		if (places[i].klass == klass)
+			return &places[i];
+		if (places[i].used_ns < oldest->used_ns)
+			oldest = &places[i];
+	}
+	return oldest;
+}
+
 /*
  * Without the number: had the class this name before the sample, too? One whose name was never read before is
  * believed for a moment only.
@@ -70,7 +86,7 @@ bool jit_unloads_none_since(const struct jit_vm *vm, uint64_t from_ns)
 static bool class_was_same(struct jit_vm *vm, uint64_t klass, const char *name, size_t len,
 			   uint64_t boot_ns)
 {
-	struct jit_class *known = &vm->classes[XXH3_64bits(&klass, sizeof(klass)) % JIT_VM_CLASSES];
+	struct jit_class *known = class_place(vm, klass);
 	uint64_t name_hash = XXH3_64bits(name, len);
 	uint64_t now_ns = vm->ops->now_ns(vm->ctx);
 
@@ -78,6 +94,7 @@ static bool class_was_same(struct jit_vm *vm, uint64_t klass, const char *name, 
 		*known = (struct jit_class){ .klass = klass,
 					     .name_hash = name_hash,
 					     .since_ns = now_ns };
+	known->used_ns = now_ns;
 	return boot_ns >= known->since_ns || now_ns - boot_ns < JIT_VM_TRUST_NS;
 }
 

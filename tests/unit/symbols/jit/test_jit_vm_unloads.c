@@ -686,6 +686,26 @@ static void class_is_believed_without_the_number_when_it_was_the_same_before(voi
 	assert_string_equal(class_at(fake.now_ns - SECOND / 1000, &err), "void Next.life()");
 }
 
+static void many_classes_are_believed_without_the_number(void **state)
+{
+	struct strbuf name = STRBUF_INIT;
+	uint64_t sampled = 0;
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		sampled = fake.now_ns;
+		fake.now_ns += SECOND;
+		for (uint64_t i = 0; i < 48; i++) {
+			uint64_t klass = 0x700000000 + i * 0x270;
+
+			fake_method(&fake, klass, "int Many.one(int)", "Work.java");
+			assert_int_equal(jit_vm__class_name(vm, klass, sampled, &name),
+					 round ? 0 : -EXDEV);
+		}
+	}
+	strbuf_release(&name);
+}
+
 static void class_is_not_believed_when_the_number_cannot_be_read_any_more(void **state)
 {
 	uint64_t sampled;
@@ -754,6 +774,7 @@ int main(void)
 		TEST(class_is_believed_when_none_was_unloaded_since),
 		TEST(class_that_goes_while_its_name_is_read_is_not_believed),
 		TEST(class_is_believed_without_the_number_when_it_was_the_same_before),
+		TEST(many_classes_are_believed_without_the_number),
 		TEST(class_is_not_believed_when_the_number_cannot_be_read_any_more),
 		TEST(class_that_cannot_be_read_has_no_name),
 	};
