@@ -34,8 +34,8 @@
 
 /*
  * A count of EVENT_WALL, and of waiting. The statistics want counts of equal weight, and few large ones
- * are what is known least: a sample of CPU time is a part of one. A thread that waits is visited as
- * often as its host has time for, up to ten times a second.
+ * are what is known least: a sample of CPU time is a part of one. A thread that waits is visited ten times a
+ * second, or as often as its host has time for; where --off-cpu-rate asks for more, samples are as they are.
  */
 #define WAIT_SAMPLE_NS (100 * CLOCK_NS_PER_MS)
 
@@ -485,9 +485,11 @@ static void add_counts(struct compare_loader *loader, const struct window *windo
 /* What one of its samples stands for, where that is counted; else 0. */
 static uint64_t weight_of(const struct compare_loader *loader, const struct window *window)
 {
-	bool is_weighed = loader->what.event == EVENT_WALL || window->event == EVENT_OFF_CPU;
+	uint64_t period_ns = window_period(window);
+	bool is_weighed = loader->what.event == EVENT_WALL ||
+			  (window->event == EVENT_OFF_CPU && period_ns >= WAIT_SAMPLE_NS);
 
-	return is_weighed ? window_period(window) : 0;
+	return is_weighed ? period_ns : 0;
 }
 
 /* Samples per second of CPU time; of other events, per million of them. 0 = not known. */
@@ -499,6 +501,8 @@ static uint32_t rate_of(const struct compare_loader *loader, const struct window
 		return window->frequency_hz;
 	if (!window->period)
 		return 0;
+	if (window->event == EVENT_OFF_CPU)
+		return (uint32_t)(CLOCK_NS_PER_S / window->period);
 	return window->period < EVENTS_OF_RATE ? (uint32_t)(EVENTS_OF_RATE / window->period) : 1;
 }
 

@@ -98,6 +98,22 @@ static void waits_of_hosts_of_other_rates_add_up(void **state)
 	}
 }
 
+/* --off-cpu-rate 100: ten samples would be one count, and those of rare stacks none. */
+static void samples_of_a_higher_rate_are_counts(void **state)
+{
+	const struct window window = waits_of("web-1", 1, 10, 10);
+	struct world world = { 0 };
+	const struct diff_block *block;
+
+	(void)state;
+	world_begin(&world, EVENT_OFF_CPU);
+	give(&world, &window, STACK " 10\n");
+	block = finish(&world);
+	assert_int_equal(block->samples, 10);
+	assert_int_equal(block->frequency_hz, 100);
+	world_end(&world);
+}
+
 /* A host with many threads visits each once a second. */
 static void shares_of_what_is_missing_stay_as_they_are(void **state)
 {
@@ -165,6 +181,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_of_hosts_of_other_rates_add_up),
+		cmocka_unit_test(samples_of_a_higher_rate_are_counts),
 		cmocka_unit_test(shares_of_what_is_missing_stay_as_they_are),
 		cmocka_unit_test(parts_are_scaled_as_their_samples_are),
 		cmocka_unit_test(a_rate_that_is_not_said_is_not_made_up),
