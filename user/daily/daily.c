@@ -368,11 +368,13 @@ static int become_owner(const struct diff_cmd_options *options)
 
 	if (!dir_owner_is_another(options->output_dir, &owner))
 		return 0;
-	if (child_process_run(try_owner, &trial)) {
+	err = child_process_run(try_owner, &trial);
+	if (err == -EACCES || err == -EPERM) {
 		pr_warn("'%s' belongs to user %u, who may not read what is compared: what is written there is root's\n",
 			options->output_dir, (unsigned)owner.uid);
 		return 0;
 	}
+	/* Whatever else is wrong with what is compared is told where it is read. */
 	err = dir_owner_become(&owner);
 	if (err)
 		pr_err("'%s' belongs to user %u, and root cannot become that user: %s\n",
