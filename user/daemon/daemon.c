@@ -182,19 +182,19 @@ static void change(struct daemon *daemon, struct daemon_options *options)
 {
 	const struct recorder_options recorder_options = recorder_options_of(options);
 	bool differs = daemon_options_sampling_differs(&daemon->options, options);
+	struct recorder_options adopted;
 	char why[DAEMON_WHY_BYTES];
 
 	if (differs && recorder__change(daemon->recorder, &recorder_options, why, sizeof(why))) {
 		pr_err("SIGHUP: %s; going on as before\n", why);
 		return;
 	}
-	/* The host's name, and all that borrows from options that are gone soon. */
-	if (!differs)
-		recorder__change_rest(daemon->recorder, &recorder_options);
-	/* Before the window ends: it is then that the namer is told of it. */
+	/* Before the window ends: it is then that the recorder takes over what it borrows, and tells the namer. */
 	log_set_level(options->log_level);
-	recorder__end_window(daemon->recorder);
 	adopt_options(daemon, options);
+	adopted = recorder_options_of(&daemon->options);
+	recorder__change_rest(daemon->recorder, &adopted);
+	recorder__end_window(daemon->recorder);
 	/* The store stays open: it is the same, and a disk that hangs must not hold up the rings. */
 	daemon_writer__change(daemon->writer, &daemon->options);
 	pr_info("SIGHUP: config file '%s' taken over\n", daemon->options.config);
