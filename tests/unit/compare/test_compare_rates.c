@@ -9,42 +9,11 @@
 
 #include <cmocka.h>
 
-#include "user/compare/compare_load.h"
+#include "tests/unit/compare_world.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
-#define BLOCK_S 300
-#define START_S 1700000100ull /* a multiple of BLOCK_S */
-#define STACK	"java;a.B.run_[j];java.util.concurrent.locks.LockSupport.park_[j]"
-
-struct world {
-	struct selection selection;
-	struct diff_catalog *catalog;
-	struct compare_loader *loader;
-	struct compare_loaded loaded;
-};
-
-static void world_begin(struct world *world, enum event event)
-{
-	const struct compare_load what = {
-		.selection = &world->selection,
-		.event = event,
-		.since_unix_ns = START_S * CLOCK_NS_PER_S,
-		.until_unix_ns = (START_S + BLOCK_S) * CLOCK_NS_PER_S,
-		.block_ns = BLOCK_S * CLOCK_NS_PER_S,
-	};
-
-	world->catalog = diff_catalog__new();
-	assert_non_null(world->catalog);
-	assert_int_equal(compare_loader__new(&what, world->catalog, &world->loader), 0);
-}
-
-static void world_end(struct world *world)
-{
-	compare_loaded_release(&world->loaded);
-	compare_loader__free(world->loader);
-	diff_catalog__free(world->catalog);
-}
+#define STACK "java;a.B.run_[j];java.util.concurrent.locks.LockSupport.park_[j]"
 
 static struct window waits_of(const char *host, uint32_t pid, uint64_t period_ms, uint64_t samples)
 {
@@ -66,13 +35,6 @@ static void give(struct world *world, const struct window *window, const char *t
 		assert_int_equal(compare_loader__add(world->loader, window, text, strlen(text)), 0);
 }
 
-static const struct diff_block *finish(struct world *world)
-{
-	assert_int_equal(compare_loader__finish(world->loader, &world->loaded), 0);
-	assert_int_equal(diff_side__block_count(world->loaded.side), 1);
-	return diff_side__block(world->loaded.side, 0);
-}
-
 static void waits_of_hosts_of_other_rates_add_up(void **state)
 {
 	static const enum event views[] = { EVENT_OFF_CPU, EVENT_LOCK };
@@ -84,10 +46,10 @@ static void waits_of_hosts_of_other_rates_add_up(void **state)
 		struct world world = { 0 };
 		const struct diff_block *block;
 
-		world_begin(&world, views[i]);
+		world_begin(&world, views[i], 1);
 		give(&world, &often, STACK " 10\n");
 		give(&world, &rarely, STACK " 7\n");
-		block = finish(&world);
+		block = world_finish(&world, 1);
 		assert_int_equal(block->samples, 10 + 14);
 		assert_int_equal(block->frequency_hz, 10);
 		assert_true(fabs(block->cpu_s - 2.4) < 1e-9);
@@ -106,9 +68,9 @@ static void samples_of_a_higher_rate_are_counts(void **state)
 	const struct diff_block *block;
 
 	(void)state;
-	world_begin(&world, EVENT_OFF_CPU);
+	world_begin(&world, EVENT_OFF_CPU, 1);
 	give(&world, &window, STACK " 10\n");
-	block = finish(&world);
+	block = world_finish(&world, 1);
 	assert_int_equal(block->samples, 10);
 	assert_int_equal(block->frequency_hz, 100);
 	world_end(&world);
@@ -126,10 +88,10 @@ static void shares_of_what_is_missing_stay_as_they_are(void **state)
 	window.counts.unknown_frames = 6;
 	window.counts.truncated_samples = 2;
 	record.lost[WINDOW_LOSS_COUNTS_FULL] = 4;
-	world_begin(&world, EVENT_OFF_CPU);
+	world_begin(&world, EVENT_OFF_CPU, 1);
 	give(&world, &window, STACK " 20\n");
 	give(&world, &record, "");
-	block = finish(&world);
+	block = world_finish(&world, 1);
 	assert_int_equal(block->samples, 200);
 	assert_int_equal(block->frames, 600);
 	assert_int_equal(block->unknown_frames, 60);
@@ -148,10 +110,10 @@ static void parts_are_scaled_as_their_samples_are(void **state)
 
 	(void)state;
 	record.lost[WINDOW_LOSS_COUNTS_FULL] = 4;
-	world_begin(&world, EVENT_OFF_CPU);
+	world_begin(&world, EVENT_OFF_CPU, 1);
 	give(&world, &window, STACK " 15\njava;a.B.run_[j];futex_[k] 5\n");
 	give(&world, &record, "");
-	block = finish(&world);
+	block = world_finish(&world, 1);
 	assert_int_equal(block->samples, 10);
 	assert_int_equal(block->frames, 30);
 	assert_int_equal(block->lost_samples, 2);
@@ -167,10 +129,10 @@ static void a_rate_that_is_not_said_is_not_made_up(void **state)
 	const struct diff_block *block;
 
 	(void)state;
-	world_begin(&world, EVENT_OFF_CPU);
+	world_begin(&world, EVENT_OFF_CPU, 1);
 	give(&world, &window, STACK " 7\n");
 	give(&world, &other, STACK " 5\n");
-	block = finish(&world);
+	block = world_finish(&world, 1);
 	assert_int_equal(block->samples, 7);
 	assert_int_equal(block->frequency_hz, 0);
 	assert_int_equal(world.loaded.other_rate_samples, 5);

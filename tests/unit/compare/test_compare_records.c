@@ -8,41 +8,10 @@
 
 #include <cmocka.h>
 
-#include "user/compare/compare_load.h"
+#include "tests/unit/compare_world.h"
 #include "user/util/clock.h"
 
-#define BLOCK_S 300
-#define START_S 1700000100ull /* a multiple of BLOCK_S */
-#define STACK	"java;a.B.run_[j];a.B.c_[j] 7\n"
-
-struct world {
-	struct selection selection;
-	struct diff_catalog *catalog;
-	struct compare_loader *loader;
-	struct compare_loaded loaded;
-};
-
-static void world_begin(struct world *world)
-{
-	const struct compare_load what = {
-		.selection = &world->selection,
-		.event = EVENT_CPU,
-		.since_unix_ns = START_S * CLOCK_NS_PER_S,
-		.until_unix_ns = (START_S + 2 * BLOCK_S) * CLOCK_NS_PER_S,
-		.block_ns = BLOCK_S * CLOCK_NS_PER_S,
-	};
-
-	world->catalog = diff_catalog__new();
-	assert_non_null(world->catalog);
-	assert_int_equal(compare_loader__new(&what, world->catalog, &world->loader), 0);
-}
-
-static void world_end(struct world *world)
-{
-	compare_loaded_release(&world->loaded);
-	compare_loader__free(world->loader);
-	diff_catalog__free(world->catalog);
-}
+#define STACK "java;a.B.run_[j];a.B.c_[j] 7\n"
 
 /* Of a process, with 7 samples. */
 static void give(struct world *world, const char *host, uint64_t at_s)
@@ -75,23 +44,16 @@ static void give_record(struct world *world, const char *host, uint64_t at_s, ui
 	assert_false(compare_loader__want(world->loader, &record));
 }
 
-static const struct diff_block *finish(struct world *world, size_t block_cnt)
-{
-	assert_int_equal(compare_loader__finish(world->loader, &world->loaded), 0);
-	assert_int_equal(diff_side__block_count(world->loaded.side), block_cnt);
-	return diff_side__block(world->loaded.side, 0);
-}
-
 static void hosts_where_the_side_never_ran_lost_nothing_of_it(void **state)
 {
 	struct world world = { 0 };
 
 	(void)state;
-	world_begin(&world);
+	world_begin(&world, EVENT_CPU, 2);
 	give(&world, "web-1", 0);
 	give_record(&world, "web-1", 0, 7, 2);
 	give_record(&world, "web-2", 0, 900, 900);
-	assert_int_equal(finish(&world, 1)->lost_samples, 2);
+	assert_int_equal(world_finish(&world, 1)->lost_samples, 2);
 	world_end(&world);
 }
 
@@ -101,12 +63,12 @@ static void losses_are_shared_host_by_host(void **state)
 	struct world world = { 0 };
 
 	(void)state;
-	world_begin(&world);
+	world_begin(&world, EVENT_CPU, 2);
 	give_record(&world, "web-1", 0, 14, 10);
 	give(&world, "web-1", 0);
 	give(&world, "web-2", 0);
 	give_record(&world, "web-2", 0, 7, 3);
-	assert_int_equal(finish(&world, 1)->lost_samples, 5 + 3);
+	assert_int_equal(world_finish(&world, 1)->lost_samples, 5 + 3);
 	world_end(&world);
 }
 
@@ -115,13 +77,13 @@ static void a_host_counts_in_the_blocks_in_which_the_side_ran_there(void **state
 	struct world world = { 0 };
 
 	(void)state;
-	world_begin(&world);
+	world_begin(&world, EVENT_CPU, 2);
 	for (uint64_t block = 0; block < 2; block++) {
 		give(&world, block ? "web-2" : "web-1", block * BLOCK_S);
 		give_record(&world, "web-1", block * BLOCK_S, 7, 1);
 		give_record(&world, "web-2", block * BLOCK_S, 7, 5);
 	}
-	assert_int_equal(finish(&world, 2)->lost_samples, 1);
+	assert_int_equal(world_finish(&world, 2)->lost_samples, 1);
 	assert_int_equal(diff_side__block(world.loaded.side, 1)->lost_samples, 5);
 	world_end(&world);
 }
@@ -132,14 +94,14 @@ static void time_of_several_hosts_is_no_longer_than_it_was(void **state)
 	struct world world = { 0 };
 
 	(void)state;
-	world_begin(&world);
+	world_begin(&world, EVENT_CPU, 2);
 	for (uint64_t at = 0; at < 100; at += 10) {
 		give(&world, "web-1", at);
 		give(&world, "web-2", at);
 		give_record(&world, "web-1", at, 7, 0);
 		give_record(&world, "web-2", at, 7, 0);
 	}
-	assert_int_equal(finish(&world, 1)->length_ns, 100 * CLOCK_NS_PER_S);
+	assert_int_equal(world_finish(&world, 1)->length_ns, 100 * CLOCK_NS_PER_S);
 	world_end(&world);
 }
 
@@ -148,10 +110,10 @@ static void who_has_no_name_is_one_host(void **state)
 	struct world world = { 0 };
 
 	(void)state;
-	world_begin(&world);
+	world_begin(&world, EVENT_CPU, 2);
 	give(&world, NULL, 0);
 	give_record(&world, "", 0, 14, 4);
-	assert_int_equal(finish(&world, 1)->lost_samples, 2);
+	assert_int_equal(world_finish(&world, 1)->lost_samples, 2);
 	world_end(&world);
 }
 
