@@ -25,7 +25,6 @@
 #include "user/model/event_view.h"
 #include "user/sandbox/child_process.h"
 #include "user/sandbox/dir_owner.h"
-#include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -347,13 +346,7 @@ static int try_owner(int none, const void *ctx)
 
 	(void)none;
 	/* Of a server: the file with the password, too. */
-	if (!err && trial->stores->from)
-		return cmd_stores_events(trial->stores, &events);
-	if (!err && trial->stores->cnt == 0)
-		return store_events(option_stores_first(trial->stores), &events);
-	for (size_t i = 0; !err && i < trial->stores->cnt; i++)
-		err = store_events(trial->stores->dirs[i], &events);
-	return err;
+	return err ? err : cmd_stores_events(trial->stores, &events);
 }
 
 /*
