@@ -51,11 +51,6 @@ static void widen(struct compare_cover_stretch *stretch, const struct compare_co
 		stretch->end_unix_ns = by->end_unix_ns;
 }
 
-static uint64_t recorded_ns(const struct window *window)
-{
-	return window->window_cnt ? window->recorded_ns : window->duration_ns;
-}
-
 int compare_records_add(struct compare_records *records, uint32_t block,
 			const struct window *window)
 {
@@ -67,7 +62,7 @@ int compare_records_add(struct compare_records *records, uint32_t block,
 	if (err)
 		return err;
 	widen(&record->host.stretch, &stretch);
-	record->host.recorded_ns += recorded_ns(window);
+	record->host.recorded_ns += window_recorded_ns(window);
 	record->host.lost += (double)window_lost_samples(window->lost);
 	record->host_samples += window->counts.samples;
 	return 0;

@@ -164,6 +164,11 @@ uint64_t window_end_unix_ns(const struct window *window)
 	return end;
 }
 
+uint64_t window_recorded_ns(const struct window *window)
+{
+	return window->window_cnt ? window->recorded_ns : window->duration_ns;
+}
+
 /* Before there were other events the frequency said it all. */
 uint64_t window_period(const struct window *window)
 {

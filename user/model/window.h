@@ -203,6 +203,9 @@ const char *window_loss_name(enum window_loss loss);
 /* When it ends, as Unix ns; UINT64_MAX when that would overflow. */
 uint64_t window_end_unix_ns(const struct window *window);
 
+/* How long was recorded, of one window or of a sum of several. */
+uint64_t window_recorded_ns(const struct window *window);
+
 /* What one sample stands for: ns of CPU time, faults, ...; 0 when it is not known. */
 uint64_t window_period(const struct window *window);
 

@@ -162,7 +162,7 @@ int compact_digest_add(struct compact_digest *digest, const struct window *windo
 	/* The host's own record counts those of all processes again. */
 	if (window->pid)
 		digest->samples += window->counts.samples;
-	digest->recorded_ns += window->window_cnt ? window->recorded_ns : window->duration_ns;
+	digest->recorded_ns += window_recorded_ns(window);
 	digest->stacks += text_digest(text, len, stream, &digest->text_samples);
 	if (window->lines)
 		digest->lines += text_digest(window->lines, (size_t)window->lines_len, stream,

@@ -68,11 +68,6 @@ bool rows_is_same_track(const struct window *a, const struct window *b)
 	return true;
 }
 
-static uint64_t recorded_ns(const struct window *window)
-{
-	return window->window_cnt ? window->recorded_ns : window->duration_ns;
-}
-
 /* The states that are no sums: those at the end. */
 static void take_state(struct window *sum, const struct window *latest)
 {
@@ -89,7 +84,7 @@ void rows_merge_window(struct window *sum, const struct window *window)
 {
 	uint64_t end = window_end_unix_ns(sum), window_end = window_end_unix_ns(window);
 
-	sum->recorded_ns = add_saturated(recorded_ns(sum), recorded_ns(window));
+	sum->recorded_ns = add_saturated(window_recorded_ns(sum), window_recorded_ns(window));
 	sum->window_cnt = add_saturated_u32(sum->window_cnt ? sum->window_cnt : 1,
 					    window->window_cnt ? window->window_cnt : 1);
 	if (window->start_unix_ns < sum->start_unix_ns) {
