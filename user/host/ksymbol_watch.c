@@ -16,12 +16,14 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
+#include "user/util/saturate.h"
 
 /* One page of what the kernel says of the ring, one of records: some 50 changes on one CPU between two calls. */
 #define RING_PAGES 2
 
-/* A symbol's name has KSYM_NAME_LEN bytes at most (512 since 6.1). */
-#define RECORD_MAX_BYTES 640u
+/* KSYM_NAME_LEN, with the zero (include/linux/kallsyms.h; 128 before 6.1). */
+#define KSYMBOL_NAME_MAX 512u
+#define RECORD_MAX_BYTES (KSYMBOL_NAME_MAX + 128u)
 
 struct ksymbol_ring {
 	uint32_t cpu;
@@ -160,19 +162,38 @@ static void ring_copy(const struct ksymbol_ring *ring, uint64_t at, void *out, s
 	memcpy((char *)out + first, data, len - first);
 }
 
+/*
+ * Where the time of a record is: behind the name, which ends with a zero and is filled up to eight bytes. Not at the
+ * end: of several who watch, each makes the record of the next one longer by its own time, and leaves what it was
+ * there (perf_event_ksymbol_output() and __perf_event_header__init_id() in kernel/events/core.c).
+ */
+static size_t time_offset(const char *name, size_t room)
+{
+	return sizeof(struct ksymbol_record) +
+	       (strnlen(name, room) / sizeof(uint64_t) + 1) * sizeof(uint64_t);
+}
+
 static void add_change(struct ksymbol_watch *watch, const struct ksymbol_ring *ring, uint64_t at,
 		       uint16_t len, struct ksymbol_changes *out)
 {
-	struct ksymbol_record record;
-	uint64_t boot_ns;
+	char name[KSYMBOL_NAME_MAX];
+	struct ksymbol_record record = { 0 };
+	uint64_t boot_ns = 0;
+	size_t name_room, time_at = len;
 
+	if (len > sizeof(record)) {
+		name_room = min_u64(len - sizeof(record), sizeof(name));
+		ring_copy(ring, at, &record, sizeof(record));
+		ring_copy(ring, at + sizeof(record), name, name_room);
+		time_at = time_offset(name, name_room);
+	}
+	if (time_at + sizeof(boot_ns) <= len)
+		ring_copy(ring, at + time_at, &boot_ns, sizeof(boot_ns));
 	/* Of another form than is known, or too many. */
-	if (len < sizeof(record) + sizeof(boot_ns) || out->cnt == KSYMBOL_CHANGES_MAX) {
+	if (!boot_ns || out->cnt == KSYMBOL_CHANGES_MAX) {
 		watch->is_lost = true;
 		return;
 	}
-	ring_copy(ring, at, &record, sizeof(record));
-	ring_copy(ring, at + len - sizeof(boot_ns), &boot_ns, sizeof(boot_ns));
 	out->items[out->cnt++] = (struct ksymbol_change){
 		.start = record.address,
 		.end = record.address + record.len,

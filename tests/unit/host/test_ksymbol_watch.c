@@ -142,6 +142,40 @@ static void a_program_that_is_loaded_and_unloaded_changes_its_addresses_twice(vo
 	assert_true(unloaded.boot_ns >= between_ns && unloaded.boot_ns <= clock_boot_ns());
 }
 
+static void beside_others_who_watch_a_change_has_its_own_time(void **state)
+{
+	struct ksymbol_watch *others[2], *own = watch;
+	uint64_t before_ns, address;
+	int fd;
+
+	(void)state;
+	watch_all();
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		others[i] = ksymbol_watch__new();
+		assert_non_null(others[i]);
+		watch = others[i];
+		watch_all();
+	}
+	before_ns = clock_boot_ns();
+	fd = load_program();
+	if (fd < 0)
+		skip();
+	address = program_address(fd);
+	if (!address)
+		skip(); /* no compiler: it is interpreted */
+	/* Whoever comes first has no word of the others'. */
+	for (size_t i = 0; i <= ARRAY_SIZE(others); i++) {
+		struct ksymbol_change loaded;
+
+		watch = i < ARRAY_SIZE(others) ? others[i] : own;
+		loaded = wait_change(address);
+		assert_true(loaded.boot_ns >= before_ns && loaded.boot_ns <= clock_boot_ns());
+	}
+	close(fd);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		ksymbol_watch__free(others[i]);
+}
+
 /* A ring has room for some fifty. */
 static void of_too_many_changes_none_is_left_out_silently(void **state)
 {
@@ -175,6 +209,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_program_that_is_loaded_and_unloaded_changes_its_addresses_twice, begin,
 			end),
+		cmocka_unit_test_setup_teardown(beside_others_who_watch_a_change_has_its_own_time,
+						begin, end),
 		cmocka_unit_test_setup_teardown(of_too_many_changes_none_is_left_out_silently,
 						begin, end),
 	};
