@@ -101,6 +101,19 @@ static uint64_t program_address(int fd)
 	return address;
 }
 
+/* A test ends here where nobody may load one, and where there is no compiler: it is interpreted then. */
+static int load_compiled_program(uint64_t *address_out)
+{
+	int fd = load_program();
+
+	if (fd < 0)
+		skip();
+	*address_out = program_address(fd);
+	if (!*address_out)
+		skip();
+	return fd;
+}
+
 /* Others on this host may load programs as well. */
 static struct ksymbol_change wait_change(uint64_t address)
 {
@@ -124,12 +137,7 @@ static void a_program_that_is_loaded_and_unloaded_changes_its_addresses_twice(vo
 	(void)state;
 	watch_all();
 	before_ns = clock_boot_ns();
-	fd = load_program();
-	if (fd < 0)
-		skip();
-	address = program_address(fd);
-	if (!address)
-		skip(); /* no compiler: it is interpreted */
+	fd = load_compiled_program(&address);
 	loaded = wait_change(address);
 	between_ns = clock_boot_ns();
 	close(fd);
@@ -157,12 +165,7 @@ static void beside_others_who_watch_a_change_has_its_own_time(void **state)
 		watch_all();
 	}
 	before_ns = clock_boot_ns();
-	fd = load_program();
-	if (fd < 0)
-		skip();
-	address = program_address(fd);
-	if (!address)
-		skip(); /* no compiler: it is interpreted */
+	fd = load_compiled_program(&address);
 	/* Whoever comes first has no word of the others'. */
 	for (size_t i = 0; i <= ARRAY_SIZE(others); i++) {
 		struct ksymbol_change loaded;
