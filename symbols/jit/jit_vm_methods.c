@@ -172,6 +172,14 @@ static void method_lose(struct jit_vm *vm, struct jit_method *method)
 	method->verified_refresh = vm->refresh_cnt;
 }
 
+/* A name that cannot be kept would be read from the JVM with each sample. */
+static bool methods_full(const struct jit_vm *vm)
+{
+	const struct jit_slots *slots = &vm->methods.slots;
+
+	return slots->cnt - slots->free_cnt == JIT_VM_MAX_METHODS;
+}
+
 /* Reads the name, for an entry that exists or a new one. 0; -EAGAIN: none to be had; -ENOMEM. */
 static int method_read(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
 		       struct jit_method **out)
@@ -188,7 +196,7 @@ static int method_read(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mod
 	uint32_t name;
 	int err;
 
-	if (!jit_account_may_read(&vm->account))
+	if (!jit_account_may_read(&vm->account) || (!method && methods_full(vm)))
 		return -EAGAIN;
 	strbuf_clear(&vm->text);
 	err = jit_account_note(&vm->account,

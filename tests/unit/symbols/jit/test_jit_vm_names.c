@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "symbols/jit/jit_vm_internal.h"
 #include "symbols/leaf/call_site.h"
 #include "tests/unit/symbols/jit/jit_vm_fixture.h"
 
@@ -379,6 +380,26 @@ static void interpreted_frame_without_a_method_is_the_interpreter(void **state)
 	assert_int_equal(fake.find_cnt, 0);
 }
 
+/* A name that could not be kept would be read again with each sample. */
+static void no_name_is_read_while_the_table_of_methods_is_full(void **state)
+{
+	uint64_t first = METHOD + 0x100000;
+	size_t before;
+
+	(void)state;
+	for (size_t i = 0; i <= JIT_VM_MAX_METHODS; i++) {
+		before = fake.name_cnt;
+		fake.methods[0].method = first + i * 0x100;
+		(void)prefetch_interpreted(first + i * 0x100);
+		assert_int_equal(fake.name_cnt - before, i < JIT_VM_MAX_METHODS);
+	}
+	assert_string_equal(interpreted(first + JIT_VM_MAX_METHODS * 0x100, UINT64_MAX),
+			    "Interpreter?");
+	assert_int_equal(fake.name_cnt, before);
+	fake.methods[0].method = first;
+	assert_string_equal(interpreted(first, UINT64_MAX), "Work.one");
+}
+
 static void interpreted_method_read_by_a_prefetch_names_this_window(void **state)
 {
 	uint64_t since = window_begins();
@@ -609,6 +630,7 @@ int main(void)
 		TEST(addresses_outside_the_code_are_not_covered),
 		TEST(interpreted_frame_is_named_by_its_method),
 		TEST(interpreted_frame_without_a_method_is_the_interpreter),
+		TEST(no_name_is_read_while_the_table_of_methods_is_full),
 		TEST(interpreted_method_read_by_a_prefetch_names_this_window),
 		TEST(interpreted_method_is_read_once_per_window),
 		TEST(interpreted_method_that_became_another_is_ambiguous),
