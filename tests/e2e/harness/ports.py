@@ -11,6 +11,8 @@ LOWEST, AT_LEAST = 10000, 10000
 # Workers of one run have ports of their own: one that was found free is not another's before its server listens.
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw-1").removeprefix("gw")) + 1
 WORKERS = 16
+# What this worker gave before: a cluster's servers choose theirs before any of them listens.
+given = set()
 
 
 def free_ports(count):
@@ -18,11 +20,13 @@ def free_ports(count):
     found = []
     while len(found) < count:
         port = random.SystemRandom().randrange(LOWEST + WORKER % WORKERS, highest, WORKERS)
+        if port in given:
+            continue
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
-        if port not in found:
-            found.append(port)
+        given.add(port)
+        found.append(port)
     return found
