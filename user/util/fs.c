@@ -115,21 +115,26 @@ int fs_write_all(int fd, const void *bytes, size_t len)
 	return 0;
 }
 
+/* Into `parent`: the directory of a path. */
+static int parent_of(const char *path, char parent[static PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
+
+	if (len >= PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(parent, len ? path : ".", len ? len : 1);
+	parent[len ? len : 1] = '\0';
+	return 0;
+}
+
 static int fs_sync_parent(int dir_fd, const char *path)
 {
 	char parent[PATH_MAX];
-	char *slash;
+	int err = parent_of(path, parent);
 
-	if (strlen(path) >= sizeof(parent))
-		return -ENAMETOOLONG;
-	strcpy(parent, path); /* fits: checked above */
-	slash = strrchr(parent, '/');
-	if (!slash)
-		strcpy(parent, ".");
-	else if (slash == parent)
-		parent[1] = '\0';
-	else
-		*slash = '\0';
+	if (err)
+		return err;
 
 	__cleanup_fd int fd = openat(dir_fd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -180,17 +185,6 @@ int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes
 	return fs_sync_parent(dir_fd, path);
 }
 
-/* Into `parent`: the directory of a path. */
-static void parent_of(const char *path, char parent[static PATH_MAX])
-{
-	const char *slash = strrchr(path, '/');
-	size_t len = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
-
-	(void)snprintf(parent, PATH_MAX, "%.*s", (int)len, path);
-	if (!len)
-		strcpy(parent, ".");
-}
-
 /*
  * Somebody else put it there, where everybody may: it may lead to any file of whoever runs this. The
  * kernel says the same where fs.protected_symlinks and fs.protected_fifos are on.
@@ -201,9 +195,8 @@ static bool is_a_trap(int dir_fd, const char *path, const struct stat *st)
 	struct stat dir;
 
 	if (st->st_uid == geteuid() || !(S_ISLNK(st->st_mode) || S_ISFIFO(st->st_mode)) ||
-	    strlen(path) >= sizeof(parent))
+	    parent_of(path, parent))
 		return false;
-	parent_of(path, parent);
 	return fstatat(dir_fd, parent, &dir, 0) == 0 && (dir.st_mode & S_IWOTH) &&
 	       st->st_uid != dir.st_uid;
 }
