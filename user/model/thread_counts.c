@@ -12,16 +12,10 @@
 #include "user/util/strtab.h"
 #include "user/util/vec.h"
 
-struct entry {
-	uint32_t line;
-	uint32_t thread;
-	uint64_t samples;
-};
-
 struct thread_counts {
 	struct strtab *names;
 	size_t max_names;
-	struct entry *entries;
+	struct thread_entry *entries;
 	size_t cnt;
 	size_t cap;
 };
@@ -89,7 +83,7 @@ static int intern(struct thread_counts *counts, const char *name, size_t len, ui
 int thread_counts__add(struct thread_counts *counts, uint32_t line, const char *name, size_t len,
 		       uint64_t samples)
 {
-	struct entry entry = { .line = line, .samples = samples };
+	struct thread_entry entry = { .line = line, .samples = samples };
 	int err = 0;
 
 	if (name && (len > THREAD_NAME_BYTES || memchr(name, '\0', len)))
@@ -105,29 +99,27 @@ int thread_counts__add(struct thread_counts *counts, uint32_t line, const char *
 
 static int compare_entries(const void *left, const void *right)
 {
-	const struct entry *a = left, *b = right;
+	const struct thread_entry *a = left, *b = right;
 
 	if (a->line != b->line)
 		return a->line > b->line ? 1 : -1;
 	return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-/* In order of lines, then threads; equal ones become one. */
-static void merge_entries(struct thread_counts *counts)
+size_t thread_entries_merge(struct thread_entry *entries, size_t cnt)
 {
-	struct entry *entries = counts->entries;
 	size_t kept = 0;
 
-	if (counts->cnt)
-		qsort(entries, counts->cnt, sizeof(*entries), compare_entries);
-	for (size_t i = 0; i < counts->cnt; i++) {
+	if (cnt)
+		qsort(entries, cnt, sizeof(*entries), compare_entries);
+	for (size_t i = 0; i < cnt; i++) {
 		if (kept && compare_entries(&entries[kept - 1], &entries[i]) == 0)
 			entries[kept - 1].samples =
 				add_saturated(entries[kept - 1].samples, entries[i].samples);
 		else
 			entries[kept++] = entries[i];
 	}
-	counts->cnt = kept;
+	return kept;
 }
 
 /* ---- the code ---- */
@@ -216,7 +208,7 @@ int thread_counts__encode(struct thread_counts *counts, const uint32_t *place, s
 
 	for (size_t i = 0; place && i < counts->cnt; i++)
 		counts->entries[i].line = place[counts->entries[i].line];
-	merge_entries(counts);
+	counts->cnt = thread_entries_merge(counts->entries, counts->cnt);
 	if (!err)
 		put_lines(counts, &code);
 	if (!err && code.name_cnt)

@@ -29,6 +29,16 @@ size_t thread_name_fold(const char *name, size_t len, char *out);
 
 /* ---- gathering ---- */
 
+/* What a thread has of a line. Both are numbers that the caller gives them. */
+struct thread_entry {
+	uint32_t line;
+	uint32_t thread;
+	uint64_t samples;
+};
+
+/* Sorts by line, then thread; equal ones become one. Returns how many are left. */
+size_t thread_entries_merge(struct thread_entry *entries, size_t cnt);
+
 struct thread_counts;
 
 /* `max_names`: names past it become THREAD_NAME_OTHERS; 0 = no limit. NULL when memory is short. */

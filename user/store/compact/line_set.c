@@ -36,12 +36,6 @@ struct line_set {
 	uint64_t *counts;    /* by number: samples of the rows put */
 };
 
-struct entry {
-	uint32_t line;
-	uint32_t thread;
-	uint64_t count;
-};
-
 struct line_set *line_set__new(void)
 {
 	struct line_set *set = calloc(1, sizeof(*set));
@@ -212,36 +206,11 @@ static void put_entry(uint32_t line, uint64_t count, uint64_t before,
 	varint_put(&out->counts, count);
 }
 
-static int compare_entries(const void *left, const void *right)
-{
-	const struct entry *a = left, *b = right;
-
-	if (a->line != b->line)
-		return a->line > b->line ? 1 : -1;
-	return (a->thread > b->thread) - (a->thread < b->thread);
-}
-
-/* Equal lines of equal threads become one; in order of lines. Returns how many are left. */
-static size_t merge_entries(struct entry *entries, size_t cnt)
-{
-	size_t kept = 0;
-
-	qsort(entries, cnt, sizeof(*entries), compare_entries);
-	for (size_t i = 0; i < cnt; i++) {
-		if (kept && compare_entries(&entries[kept - 1], &entries[i]) == 0)
-			entries[kept - 1].count =
-				add_saturated(entries[kept - 1].count, entries[i].count);
-		else
-			entries[kept++] = entries[i];
-	}
-	return kept;
-}
-
 /* The entries of some texts one after the other. One takes three bytes at least. */
 static int load_entries(const struct line_set *set, const struct line_span *spans, size_t cnt,
-			struct entry **out, size_t *cnt_out)
+			struct thread_entry **out, size_t *cnt_out)
 {
-	struct entry *entries;
+	struct thread_entry *entries;
 	size_t bytes = 0, entry_cnt = 0;
 
 	for (size_t i = 0; i < cnt; i++)
@@ -258,7 +227,7 @@ static int load_entries(const struct line_set *set, const struct line_span *span
 
 			entries[entry_cnt].line = set->numbers[id];
 			entries[entry_cnt].thread = (uint32_t)varint_get(&reader);
-			entries[entry_cnt++].count = varint_get(&reader);
+			entries[entry_cnt++].samples = varint_get(&reader);
 		}
 	}
 	*out = entries;
@@ -270,9 +239,9 @@ static int load_entries(const struct line_set *set, const struct line_span *span
  * What other threads than its home have of a line goes to the parts. Returns its samples, and where
  * the next line begins.
  */
-static size_t put_parts(const struct line_set *set, const struct entry *entries, size_t first,
-			size_t cnt, uint64_t *part_cnt, uint64_t *part_before, uint64_t *samples,
-			struct rows_thread_columns *out)
+static size_t put_parts(const struct line_set *set, const struct thread_entry *entries,
+			size_t first, size_t cnt, uint64_t *part_cnt, uint64_t *part_before,
+			uint64_t *samples, struct rows_thread_columns *out)
 {
 	uint32_t line = entries[first].line;
 	uint32_t home = set->homes[set->ids[line]].thread;
@@ -280,10 +249,10 @@ static size_t put_parts(const struct line_set *set, const struct entry *entries,
 
 	*samples = 0;
 	for (; at < cnt && entries[at].line == line; at++) {
-		*samples = add_saturated(*samples, entries[at].count);
+		*samples = add_saturated(*samples, entries[at].samples);
 		if (entries[at].thread == home)
 			continue;
-		put_entry(line, entries[at].count, *part_before, &out->parts);
+		put_entry(line, entries[at].samples, *part_before, &out->parts);
 		varint_put(&out->threads, entries[at].thread);
 		*part_before = line;
 		(*part_cnt)++;
@@ -303,7 +272,7 @@ static int columns_error(const struct rows_entry_columns *columns)
 int line_set__put_row(struct line_set *set, const struct line_span *spans, size_t cnt,
 		      struct rows_entry_columns *out, struct rows_thread_columns *threads)
 {
-	__cleanup_free struct entry *entries = NULL;
+	__cleanup_free struct thread_entry *entries = NULL;
 	uint64_t before = 0, part_before = 0, line_cnt = 0, part_cnt = 0, samples;
 	size_t entry_cnt;
 	int err = load_entries(set, spans, cnt, &entries, &entry_cnt);
@@ -312,7 +281,7 @@ int line_set__put_row(struct line_set *set, const struct line_span *spans, size_
 		return err;
 	/* Where threads are told, readers count on the order of lines. */
 	if (cnt > 1 || strtab__count(set->threads))
-		entry_cnt = merge_entries(entries, entry_cnt);
+		entry_cnt = thread_entries_merge(entries, entry_cnt);
 	for (size_t i = 0, next; i < entry_cnt; i = next, line_cnt++) {
 		uint32_t line = entries[i].line;
 		uint64_t *sum = &set->counts[line];
