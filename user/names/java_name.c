@@ -272,7 +272,7 @@ static bool method_split_dotted(struct text text, struct method *out)
 	return out->class.len && is_method_name(out->name);
 }
 
-static bool is_primitive(struct text type)
+bool java_name_is_primitive(struct text type)
 {
 	for (char code = 'B'; code <= 'Z'; code++)
 		if (primitive_name(code) && text_is(type, primitive_name(code)))
@@ -299,7 +299,7 @@ static struct text drop_return_type(struct text text, bool has_parameters)
 		type.len -= 2;
 	if (!method_split_descriptor(rest, &method) && !method_split_dotted(rest, &method))
 		return text;
-	if (has_parameters || is_primitive(type) || text_has(method.class, ".") ||
+	if (has_parameters || java_name_is_primitive(type) || text_has(method.class, ".") ||
 	    text_has(method.class, "/") || (*rest.at >= 'A' && *rest.at <= 'Z'))
 		return rest;
 	return text;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "user/util/attributes.h"
+#include "user/util/lines.h"
 #include "user/model/frame_kind.h"
 #include "user/util/strbuf.h"
 
@@ -31,6 +32,9 @@ __must_check int java_name_canonical(const char *raw, size_t raw_len, bool is_ho
  * "int[][]". 0; -EINVAL: it is none, `out` as it was; -ENOMEM.
  */
 __must_check int java_name_class(const char *raw, size_t raw_len, struct strbuf *out);
+
+/* "int", "void": a type that is no class. */
+bool java_name_is_primitive(struct text type);
 
 /* Is it HotSpot's own code, as its maps and profilers name it? "Interpreter", "StubRoutines (1)", ... */
 bool java_name_is_vm_code(const char *name, size_t len);

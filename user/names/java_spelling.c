@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "user/names/java_generated.h"
+#include "user/names/java_name.h"
 #include "user/util/lines.h"
 #include "user/util/cleanup.h"
 #include "user/util/parse.h"
@@ -92,17 +93,6 @@ static struct text without_dimensions(struct text type)
 	return type;
 }
 
-static bool is_primitive(struct text type)
-{
-	static const char *const names[] = { "void", "boolean", "byte",	 "char",  "short",
-					     "int",  "long",	"float", "double" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (text_is(type, names[i]))
-			return true;
-	return false;
-}
-
 /* "java.util.Map$Entry" */
 static bool is_dotted_class(struct text type)
 {
@@ -140,7 +130,7 @@ static bool has_return_type(struct text name)
 	size_t blank = text_find(name, ' ');
 	struct text type = without_dimensions(text_until(name, blank));
 
-	return blank < name.len && (is_primitive(type) || is_dotted_class(type)) &&
+	return blank < name.len && (java_name_is_primitive(type) || is_dotted_class(type)) &&
 	       is_typed_method(text_from(name, blank + 1));
 }
 
