@@ -497,16 +497,16 @@ static int kallsyms_read(struct kallsyms *syms, uint64_t now_boot_ns)
 static bool kallsyms_reaches(struct kallsyms *syms, const struct kallsym *found, uint64_t address,
 			     bool is_fresh)
 {
-	struct kallsyms_reach *reach = syms->reaches;
-	struct kallsyms_reach *end = reach + syms->reach_cnt;
+	struct kallsyms_reach *reach = NULL;
 
-	while (reach < end && reach->start != found->start)
-		reach++;
-	if (reach < end && address < reach->known_end)
+	for (size_t i = 0; i < syms->reach_cnt && !reach; i++)
+		if (syms->reaches[i].start == found->start)
+			reach = &syms->reaches[i];
+	if (reach && address < reach->known_end)
 		return true;
 	if (!is_fresh)
 		return false;
-	if (reach < end)
+	if (reach)
 		reach->known_end = address + 1;
 	else if (!vec_room(syms->reaches, syms->reach_cnt, syms->reach_cap, 16))
 		syms->reaches[syms->reach_cnt++] = (struct kallsyms_reach){
