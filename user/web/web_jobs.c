@@ -240,14 +240,17 @@ struct web_job *web_jobs__next_done(struct web_jobs *jobs, uint64_t now_boot_ns)
 
 /* ---- answers ---- */
 
-/* What it said, all lines: the first may be a warning. */
-static void read_errors(const struct web_job *job, char *line, size_t line_len)
+/* All lines, as far as they fit: of a failure, too, the first may be a warning. How long. */
+static size_t read_said(const struct web_job *job, char *said, size_t said_len)
 {
-	ssize_t len = job->err_fd < 0 ? 0 : pread(job->err_fd, line, line_len - 1, 0);
+	ssize_t got = job->err_fd < 0 ? 0 : pread(job->err_fd, said, said_len - 1, 0);
+	size_t len = got > 0 ? (size_t)got : 0;
 
-	line[len > 0 ? len : 0] = '\0';
-	if (len <= 0)
-		(void)snprintf(line, line_len, "the query failed without a word\n");
+	/* One that was cut could end within a character. */
+	while (len == said_len - 1 && len && said[len - 1] != '\n')
+		said[--len] = '\0';
+	said[len] = '\0';
+	return len;
 }
 
 static unsigned int killed(const struct web_job *job, char *line, size_t line_len)
@@ -273,14 +276,15 @@ static unsigned int killed(const struct web_job *job, char *line, size_t line_le
 	return STATUS_FAILED;
 }
 
-unsigned int web_job_result(const struct web_job *job, char *line, size_t line_len)
+unsigned int web_job_result(const struct web_job *job, char *said, size_t said_len)
 {
 	if (job->is_overdue || job->status < 0 || !WIFEXITED(job->status))
-		return killed(job, line, line_len);
-	if (WEXITSTATUS(job->status) == CMD_EXIT_DONE)
-		return STATUS_OK;
-	read_errors(job, line, line_len);
+		return killed(job, said, said_len);
+	if (!read_said(job, said, said_len) && WEXITSTATUS(job->status) != CMD_EXIT_DONE)
+		(void)snprintf(said, said_len, "the query failed without a word\n");
 	switch (WEXITSTATUS(job->status)) {
+	case CMD_EXIT_DONE:
+		return STATUS_OK;
 	case CMD_EXIT_USAGE:
 		return STATUS_WRONG;
 	case CMD_EXIT_NO_SAMPLES:

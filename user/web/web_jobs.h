@@ -71,7 +71,10 @@ size_t web_jobs__poll(const struct web_jobs *jobs, struct pollfd *fds);
  */
 struct web_job *web_jobs__next_done(struct web_jobs *jobs, uint64_t now_boot_ns);
 
-/* The answer: HTTP status; for 200 it is in job->out_fd, else one line is in `line`. */
-unsigned int web_job_result(const struct web_job *job, char *line, size_t line_len);
+/*
+ * The answer: HTTP status; for 200 it is in job->out_fd, and `said` has what the command said of
+ * it, such as what it lacks, mostly nothing; else why there is none. Whole lines.
+ */
+unsigned int web_job_result(const struct web_job *job, char *said, size_t said_len);
 
 #endif

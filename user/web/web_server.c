@@ -17,13 +17,18 @@
 #include "user/serve/connections.h"
 #include "user/util/clock.h"
 #include "user/util/cleanup.h"
+#include "user/util/strbuf.h"
 #include "user/web/web_access.h"
 #include "user/web/web_assets.h"
 
 #define STEP_MS	   500
-#define FIXED_FDS  4 /* before those of jobs */
-#define LINE_BYTES 4096
+#define FIXED_FDS  4	/* before those of jobs */
+#define SAID_BYTES 4096 /* three times as long at most in a header: WEB_REQUEST_BYTES has room */
 #define TEXT_TYPE  "text/plain; charset=utf-8"
+
+/* What the command said of an answer: a warning must not be less seen here than on a terminal. */
+#define SAID_HEADER "Jbpf-Said"
+#define SAID_PLAIN  " !\"#$&'()*+,-./:;<=>?@[]_~"
 
 /* The page runs its own files only, and reaches this server only. */
 #define PAGE_POLICY                                                                     \
@@ -115,16 +120,32 @@ static struct MHD_Response *response_of(const struct web_server *server, struct 
 	return response;
 }
 
+/* A header is one line of ASCII. */
+static void add_said(const struct web_server *server, struct MHD_Response *response,
+		     const char *said)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	strbuf_put_encoded(&text, said, SAID_PLAIN);
+	if (!strbuf_error(&text))
+		(void)server->options.library->add_response_header(response, SAID_HEADER,
+								   strbuf_str(&text));
+}
+
 static enum MHD_Result answer_job(struct web_server *server, struct MHD_Connection *connection,
 				  struct web_job *job)
 {
-	char line[LINE_BYTES];
-	unsigned int status = web_job_result(job, line, sizeof(line));
+	char said[SAID_BYTES];
+	unsigned int status = web_job_result(job, said, sizeof(said));
+	struct MHD_Response *response;
 
 	if (status != MHD_HTTP_OK)
-		return answer_line(server, connection, status, line);
-	return answer(server, connection, status, response_of(server, job),
-		      job->query.media->media_type, DATA_POLICY);
+		return answer_line(server, connection, status, said);
+	response = response_of(server, job);
+	if (response && said[0])
+		add_said(server, response, said);
+	return answer(server, connection, status, response, job->query.media->media_type,
+		      DATA_POLICY);
 }
 
 /* ---- requests ---- */

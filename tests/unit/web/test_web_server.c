@@ -41,6 +41,8 @@ static int play(int argc, char **argv)
 			fputs("no samples match\n", stderr);
 			return 3;
 		}
+		if (strcmp(argv[i], "--service=warn") == 0)
+			fputs("damage in 100 % of 'a\303\244'\nand more\n", stderr);
 		printf("%s\n", argv[i]);
 	}
 	return 0;
@@ -186,6 +188,18 @@ static void parameters_reach_the_command(void **state)
 		    "HTTP/1.1 404 ", "\r\n\r\nno samples match\n");
 }
 
+static void what_an_answer_lacks_is_told_with_it(void **state)
+{
+	__cleanup_strbuf struct strbuf reply = STRBUF_INIT;
+
+	(void)state;
+	must_answer("GET /api/v1/profile?service=warn HTTP/1.1\r\n" HOST BEARER "\r\n",
+		    "HTTP/1.1 200 ",
+		    "\r\nJbpf-Said: damage in 100 %25 of 'a%c3%a4'%0aand more%0a\r\n");
+	await(client("GET /api/v1/profile HTTP/1.1\r\n" HOST BEARER "\r\n"), &reply);
+	assert_null(strstr(strbuf_str(&reply), "Jbpf-Said"));
+}
+
 static void questions_that_hang_hold_up_no_page(void **state)
 {
 	int hanging[WEB_JOBS_RUNNING_MAX];
@@ -226,6 +240,7 @@ int main(void)
 		TEST(the_page_is_for_all_who_ask_for_this_host),
 		TEST(data_are_for_who_knows_the_token),
 		TEST(parameters_reach_the_command),
+		TEST(what_an_answer_lacks_is_told_with_it),
 		TEST(questions_that_hang_hold_up_no_page),
 		TEST(who_asks_nothing_is_put_out_and_who_asked_is_not),
 	};
