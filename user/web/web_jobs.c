@@ -112,16 +112,29 @@ void web_jobs__end(struct web_jobs *jobs, struct web_job *job)
 	free_job(job);
 }
 
+void web_job_give_up(struct web_job *job)
+{
+	job->status = job->state == WEB_JOB_RUNS ? end_child(job) : -1;
+	job->state = WEB_JOB_IS_DONE;
+}
+
+size_t web_jobs__open(const struct web_jobs *jobs, struct web_job **out)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < WEB_JOBS_MAX; i++)
+		if (jobs->items[i] && jobs->items[i]->state != WEB_JOB_IS_DONE)
+			out[cnt++] = jobs->items[i];
+	return cnt;
+}
+
 void web_jobs__end_all(struct web_jobs *jobs)
 {
-	for (size_t i = 0; i < WEB_JOBS_MAX; i++) {
-		struct web_job *job = jobs->items[i];
+	struct web_job *open[WEB_JOBS_MAX];
+	size_t cnt = web_jobs__open(jobs, open);
 
-		if (!job || job->state == WEB_JOB_IS_DONE)
-			continue;
-		job->status = job->state == WEB_JOB_RUNS ? end_child(job) : -1;
-		job->state = WEB_JOB_IS_DONE;
-	}
+	for (size_t i = 0; i < cnt; i++)
+		web_job_give_up(open[i]);
 }
 
 /* In a process of its own, or in one that reaches the engine. */

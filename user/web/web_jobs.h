@@ -60,8 +60,13 @@ __must_check int web_jobs__add(struct web_jobs *jobs, struct web_query *query, v
 /* Kills it if it runs. */
 void web_jobs__end(struct web_jobs *jobs, struct web_job *job);
 
-/* All that wait and run are done, without an answer. */
+/* One that waits or runs is done, without an answer; its asker is told. */
+void web_job_give_up(struct web_job *job);
+/* So are all. */
 void web_jobs__end_all(struct web_jobs *jobs);
+
+/* Those that wait and run, at most WEB_JOBS_MAX. How many. */
+size_t web_jobs__open(const struct web_jobs *jobs, struct web_job **out);
 
 /* Descriptors to wait for, at most WEB_JOBS_RUNNING_MAX. How many. */
 size_t web_jobs__poll(const struct web_jobs *jobs, struct pollfd *fds);

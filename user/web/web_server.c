@@ -57,6 +57,7 @@ struct web_server {
 struct web_request {
 	struct web_server *server;
 	struct MHD_Connection *connection;
+	int fd;
 	struct web_job *job;
 };
 
@@ -199,8 +200,9 @@ static enum MHD_Result add_job(struct web_server *server, struct MHD_Connection 
 	}
 	request->server = server;
 	request->connection = connection;
+	request->fd = connection_fd(server, connection);
 	*request_ctx = request;
-	connections__keep(server->connections, connection_fd(server, connection),
+	connections__keep(server->connections, request->fd,
 			  clock_boot_ns() + WEB_ANSWER_S * CLOCK_NS_PER_S);
 	server->options.library->suspend_connection(connection);
 	return MHD_YES;
@@ -389,17 +391,42 @@ static int wait_ms(const struct web_server *server)
 	return (int)ms;
 }
 
+/* The connections whose answer is in work: the library does not look at them. */
+static size_t askers_poll(const struct web_server *server, struct web_job **jobs,
+			  struct pollfd *fds)
+{
+	size_t cnt = web_jobs__open(server->jobs, jobs);
+
+	for (size_t i = 0; i < cnt; i++) {
+		const struct web_request *request = jobs[i]->asker;
+
+		fds[i] = (struct pollfd){ .fd = request->fd, .events = POLLRDHUP };
+	}
+	return cnt;
+}
+
+/* A page that was closed, or asks for something newer, must not hold up the next question. */
+static void give_up_unwanted(struct web_job **jobs, const struct pollfd *fds, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (fds[i].revents)
+			web_job_give_up(jobs[i]);
+}
+
 int web_server__step(struct web_server *server)
 {
-	struct pollfd fds[FIXED_FDS + WEB_JOBS_RUNNING_MAX] = {
+	struct web_job *jobs[WEB_JOBS_MAX];
+	struct pollfd fds[FIXED_FDS + WEB_JOBS_MAX + WEB_JOBS_RUNNING_MAX] = {
 		{ .fd = server->epoll_fd, .events = POLLIN },
 		{ .fd = server->options.end_fd, .events = POLLIN },
 		{ .fd = web_running__fd(server->running), .events = POLLIN },
 		{ .fd = server->options.engine ? web_engine__fd(server->options.engine) : -1,
 		  .events = POLLIN },
 	};
-	size_t cnt = FIXED_FDS + web_jobs__poll(server->jobs, fds + FIXED_FDS);
+	size_t job_cnt = askers_poll(server, jobs, fds + FIXED_FDS);
+	size_t cnt = FIXED_FDS + job_cnt;
 
+	cnt += web_jobs__poll(server->jobs, fds + cnt);
 	if (poll(fds, cnt, wait_ms(server)) < 0 && errno != EINTR)
 		return -errno;
 	if (server->options.end_fd >= 0 && fds[1].revents)
@@ -407,6 +434,7 @@ int web_server__step(struct web_server *server)
 	if (fds[3].revents)
 		return -EPIPE;
 	web_running__step(server->running);
+	give_up_unwanted(jobs, fds + FIXED_FDS, job_cnt);
 	tell_askers(server);
 	if (server->options.library->run_wait(server->daemon, 0) != MHD_YES)
 		return -EIO;

@@ -109,19 +109,26 @@ static int client(const char *request)
 	return fd;
 }
 
+/* 0: the server has closed it; -1: it may have more. */
+static ssize_t serve_once(int fd, struct strbuf *reply)
+{
+	char bytes[4096];
+	ssize_t len;
+
+	assert_int_equal(web_server__step(server), 0);
+	while ((len = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0)
+		strbuf_append(reply, bytes, (size_t)len);
+	return len;
+}
+
 /* Serves until the server has closed this one; what came is in `reply`. */
 static void await(int fd, struct strbuf *reply)
 {
 	ssize_t len = -1;
 
 	strbuf_clear(reply);
-	for (int i = 0; i < STEPS_MAX && len != 0; i++) {
-		char bytes[4096];
-
-		assert_int_equal(web_server__step(server), 0);
-		while ((len = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0)
-			strbuf_append(reply, bytes, (size_t)len);
-	}
+	for (int i = 0; i < STEPS_MAX && len != 0; i++)
+		len = serve_once(fd, reply);
 	assert_true(len == 0 || errno == ECONNRESET);
 	assert_int_equal(strbuf_error(reply), 0);
 	close(fd);
@@ -213,6 +220,28 @@ static void questions_that_hang_hold_up_no_page(void **state)
 		close(hanging[i]);
 }
 
+/* Each turn ends when something happens, or after half a second: before a question is overdue. */
+static void a_question_that_nobody_waits_for_is_ended(void **state)
+{
+	__cleanup_strbuf struct strbuf reply = STRBUF_INIT;
+	int gone[WEB_JOBS_RUNNING_MAX + 1], asked;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
+		gone[i] =
+			client("GET /api/v1/profile?service=hang HTTP/1.1\r\n" HOST BEARER "\r\n");
+	/* Some run now, and one waits. */
+	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
+		assert_int_equal(web_server__step(server), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
+		close(gone[i]);
+	asked = client("GET /api/v1/profile HTTP/1.1\r\n" HOST BEARER "\r\n");
+	for (int i = 0; i < WEB_JOB_SECONDS && !reply.len; i++)
+		serve_once(asked, &reply);
+	close(asked);
+	assert_non_null(strstr(strbuf_str(&reply), "200 OK"));
+}
+
 static void who_asks_nothing_is_put_out_and_who_asked_is_not(void **state)
 {
 	__cleanup_strbuf struct strbuf reply = STRBUF_INIT;
@@ -242,6 +271,7 @@ int main(void)
 		TEST(parameters_reach_the_command),
 		TEST(what_an_answer_lacks_is_told_with_it),
 		TEST(questions_that_hang_hold_up_no_page),
+		TEST(a_question_that_nobody_waits_for_is_ended),
 		TEST(who_asks_nothing_is_put_out_and_who_asked_is_not),
 	};
 
