@@ -252,8 +252,8 @@ def series(**values):
     return [{"name": name, "values": list(rates)} for name, rates in values.items()]
 
 
-# Windows have ended up to the middle of the second step.
-BASE = {"since": 1000, "step": 10, "steps": 3, "recorded_until": 1015, "series": series(shop=[1, 0.5, None]),
+# Windows have ended up to the middle of the second step, which has the rate of that half.
+BASE = {"since": 1000, "step": 10, "steps": 3, "recorded_until": 1015, "series": series(shop=[1, 1, None]),
         "others": {"count": 0, "values": [0, 0, None]}, "lost": [0, 2, 0]}
 
 
@@ -278,7 +278,7 @@ def test_the_line_grows_with_time_and_what_nobody_told_stays_unknown(merged):
 def test_who_is_among_the_others_stays_there(merged):
     base = {**BASE, "others": {"count": 4, "values": [0, 0, None]}}
     line = merged(base, told([5, 10], shop=[0, 0], late=[0.25, 0.5], others=0.25))
-    assert line["series"] == series(shop=[1, 0.5, 0])
+    assert line["series"] == series(shop=[1, 0.5, 0])  # of a step of which 10 s are known
     assert line["others"] == {"count": 4, "values": [0, 0.5, 0.75]}
 
 

@@ -314,20 +314,31 @@ void web_timeline__note_end(struct web_timeline *timeline, const struct window *
 {
 	uint64_t end_ns = window_end_unix_ns(window);
 
-	if (end_ns > timeline->recorded_until_ns)
+	/* One without a length ends nothing. */
+	if (window->duration_ns && end_ns > timeline->recorded_until_ns)
 		timeline->recorded_until_ns = end_ns;
 }
 
 /* ---- JSON ---- */
 
-/* CPU time as cores, events as events a second. */
-static double rate_of(const struct web_timeline *timeline, double amount)
+/* Of the last one what is recorded: over all of it, what runs on as before would seem to fade. */
+static uint64_t known_ns(const struct web_timeline *timeline, size_t step)
 {
-	double step_ns = (double)timeline->options.step_ns;
+	uint64_t step_ns = timeline->options.step_ns;
+	uint64_t begin = timeline->options.since_unix_ns + step * step_ns;
+	uint64_t until = timeline->recorded_until_ns;
+
+	return until > begin && until < begin + step_ns ? until - begin : step_ns;
+}
+
+/* CPU time as cores, events as events a second. */
+static double rate_of(const struct web_timeline *timeline, size_t step, double amount)
+{
+	double length_ns = (double)known_ns(timeline, step);
 
 	if (event_unit(timeline->options.event) == EVENT_UNIT_NANOSECONDS)
-		return amount / step_ns;
-	return amount * (double)CLOCK_NS_PER_S / step_ns;
+		return amount / length_ns;
+	return amount * (double)CLOCK_NS_PER_S / length_ns;
 }
 
 static void write_values(const struct web_timeline *timeline, const double *amounts,
@@ -336,7 +347,7 @@ static void write_values(const struct web_timeline *timeline, const double *amou
 	json_writer_member_begin(json, "values", '[');
 	for (size_t step = 0; step < timeline->step_cnt; step++) {
 		if (timeline->is_recorded[step])
-			json_writer_decimal(json, rate_of(timeline, amounts[step]));
+			json_writer_decimal(json, rate_of(timeline, step, amounts[step]));
 		else
 			json_writer_null(json);
 	}

@@ -119,6 +119,27 @@ static void windows_across_an_edge_count_with_the_part_inside(void **state)
 	json_decref(json);
 }
 
+static void a_step_that_is_recorded_in_part_has_the_rate_of_that_part(void **state)
+{
+	struct window last = window_of(35, 10, "a", 2000);
+
+	(void)state;
+	begin(EVENT_CPU, WINDOW_LABEL_CONTAINER);
+	add(last);
+	web_timeline__note_end(timeline, &last);
+	end();
+	must_be(series(0), (double[]){ NAN, NAN, NAN, 1, 2, NAN });
+	json_decref(json);
+	/* A window without a length says nothing of how much is recorded. */
+	begin(EVENT_CPU, WINDOW_LABEL_CONTAINER);
+	last = window_of(41, 0, "a", 1000);
+	add(last);
+	web_timeline__note_end(timeline, &last);
+	end();
+	must_be(series(0), (double[]){ NAN, NAN, NAN, NAN, 1, NAN });
+	json_decref(json);
+}
+
 static void host_records_tell_losses_and_that_there_was_nothing(void **state)
 {
 	struct window host = window_of(0, 10, NULL, 0);
@@ -337,6 +358,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_are_cores_in_the_steps_of_their_window),
 		cmocka_unit_test(windows_across_an_edge_count_with_the_part_inside),
+		cmocka_unit_test(a_step_that_is_recorded_in_part_has_the_rate_of_that_part),
 		cmocka_unit_test(host_records_tell_losses_and_that_there_was_nothing),
 		cmocka_unit_test(only_the_heaviest_are_drawn_and_the_sum_is_whole),
 		cmocka_unit_test(groups_beyond_the_maximum_are_in_the_sum),

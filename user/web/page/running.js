@@ -24,8 +24,8 @@ function runningQuestion(base) {
 
 // ---- one time line of both ------------------------------------------------------------------------
 
-// Amounts by step of one series; where nothing is known of any, null. A step that is known in part has the rate of
-// that part.
+// Rates by step of one series; where nothing is known of any, null. A step that is known in part has the rate of
+// that part, as it has in what is stored; what is told is of whole steps.
 function addedValues(base, answer, first, ofStored, ofTold) {
   const steps = Math.max(base.steps, first + answer.line.steps);
   return Array.from({ length: steps }, (_, i) => {
@@ -36,7 +36,7 @@ function addedValues(base, answer, first, ofStored, ofTold) {
     const storedPart = known ? Math.min(Math.max(base.recorded_until - begin, 0), base.step) : 0;
     const part = storedPart + (answer.told[i - first] ?? 0);
     if (!part) return value;
-    return ((value ?? 0) + (ofTold?.[i - first] ?? 0)) * base.step / part;
+    return ((value ?? 0) * storedPart + (ofTold?.[i - first] ?? 0) * base.step) / part;
   });
 }
 
