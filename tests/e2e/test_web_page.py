@@ -571,7 +571,9 @@ SLOW_PICTURES = (
     "window.turns = 0; window.pictures = 0;"
     "const plan = window.setTimeout;"
     "window.setTimeout = (act, ms, ...rest) => plan(() => { window.turns++; act(); }, Math.min(ms, 20), ...rest);"
-    "document.getElementById('picture').append = () => { window.pictures++; };")
+    "const ask = window.fetch;"
+    "window.fetch = (question, how) => { if (!question.includes('format=html')) return ask(question, how);"
+    " window.pictures++; return new Promise(() => {}); };")
 
 
 def test_live_waits_for_a_picture_that_is_slow(page):
@@ -580,6 +582,38 @@ def test_live_waits_for_a_picture_that_is_slow(page):
     page.browser.press("live")
     page.browser.wait(lambda: page.browser.js("return window.turns") >= 5)
     assert page.browser.js("return window.pictures") == 1
+
+
+def test_a_message_about_the_time_line_outlives_a_picture(page):
+    page.show(f"{WHOLE}&by=nothing")
+    page.browser.wait(lambda: page.browser.js(
+        "return document.getElementById('picture').dataset.shown !== undefined &&"
+        " document.getElementById('plot').ariaBusy === 'false'"), 60)
+    assert "'nothing'" in page.browser.text("message")
+    page.refused(400)
+
+
+def test_what_commands_say_beside_their_answers_is_shown(page, tmp_path):
+    store = make_store(tmp_path / "store", script())
+    [hour] = store.rglob("22.zst")
+    damaged = bytearray(hour.read_bytes())
+    damaged[len(damaged) // 2:len(damaged) // 2 + 64] = bytes(64)
+    hour.write_bytes(damaged)
+    web = Web(store, tmp_path)
+    try:
+        broken = Page(page.browser, web).open()
+        told = broken.browser.text("said").splitlines()
+        assert [line[:28] for line in told] == ["damage in the store, skipped"], told
+        assert broken.browser.text("message") == ""
+        broken.driver.get("about:blank")
+    finally:
+        assert web.stop() == 0
+    # What is said of one picture is not of the next.
+    page.open(f"{WHOLE}&mark={START + 3}..{START + 33}")
+    assert "are taken whole" in page.browser.text("said")
+    page.browser.press("clear")
+    page.settle()
+    assert page.browser.text("said") == ""
 
 
 def test_without_the_token_the_page_says_what_to_do(browser, web):

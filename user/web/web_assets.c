@@ -8,6 +8,7 @@
 
 /* web_page.S */
 extern const char web_html_start[], web_html_end[];
+extern const char web_frame_start[], web_frame_end[];
 extern const char web_style_start[], web_style_end[];
 extern const char web_script_start[], web_script_end[];
 extern const char web_uplot_script_start[], web_uplot_script_end[];
@@ -21,6 +22,7 @@ static const struct {
 	const char *end;
 } assets[] = {
 	{ "/", "text/html; charset=utf-8", web_html_start, web_html_end },
+	{ "/frame.html", "text/html; charset=utf-8", web_frame_start, web_frame_end },
 	{ "/web.css", "text/css; charset=utf-8", web_style_start, web_style_end },
 	{ "/web.js", "text/javascript; charset=utf-8", web_script_start, web_script_end },
 	{ "/uPlot.js", "text/javascript; charset=utf-8", web_uplot_script_start,
@@ -40,6 +42,7 @@ const struct web_asset *web_assets_find(const char *path, struct web_asset *stor
 			.media_type = assets[i].media_type,
 			.bytes = assets[i].start,
 			.len = (size_t)(assets[i].end - assets[i].start),
+			.is_frame = assets[i].start == web_frame_start,
 		};
 		return store;
 	}

@@ -3,6 +3,7 @@
 #ifndef JBPF_WEB_WEB_ASSETS_H
 #define JBPF_WEB_WEB_ASSETS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct web_asset {
@@ -10,6 +11,7 @@ struct web_asset {
 	const char *media_type;
 	const char *bytes;
 	size_t len;
+	bool is_frame; /* becomes what comes from the store: its policy is that of data */
 };
 
 /* NULL: there is none. `store` is filled and returned. */

@@ -19,6 +19,10 @@
 	.incbin	"user/web/page/web.html"
 	asset_end web_html
 
+	asset web_frame
+	.incbin	"user/web/page/frame.html"
+	asset_end web_frame
+
 	asset web_style
 	.incbin	"user/web/page/web.css"
 	asset_end web_style

@@ -94,7 +94,8 @@ static enum MHD_Result answer_asset(const struct web_server *server,
 	struct MHD_Response *response = server->options.library->create_response_from_buffer(
 		asset->len, (void *)(uintptr_t)asset->bytes, MHD_RESPMEM_PERSISTENT);
 
-	return answer(server, connection, MHD_HTTP_OK, response, asset->media_type, PAGE_POLICY);
+	return answer(server, connection, MHD_HTTP_OK, response, asset->media_type,
+		      asset->is_frame ? DATA_POLICY : PAGE_POLICY);
 }
 
 /* The memory file goes to the response, which closes it. */

@@ -150,6 +150,8 @@ static void the_page_is_for_all_who_ask_for_this_host(void **state)
 	(void)state;
 	must_answer("GET / HTTP/1.1\r\n" HOST "\r\n", "HTTP/1.1 200 ", "<!DOCTYPE html>");
 	must_answer("GET / HTTP/1.1\r\n" HOST "\r\n", "HTTP/1.1 200 ", "script-src 'self';");
+	must_answer("GET /frame.html HTTP/1.1\r\n" HOST "\r\n", "HTTP/1.1 200 ",
+		    "sandbox allow-scripts");
 	must_answer("GET /uPlot.js HTTP/1.1\r\n" HOST "\r\n", "HTTP/1.1 200 ", "uPlot");
 	must_answer("GET /none HTTP/1.1\r\n" HOST BEARER "\r\n", "HTTP/1.1 404 ", "");
 	must_answer("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", "HTTP/1.1 403 ", "localhost");

@@ -20,9 +20,12 @@ async function loadTimeline() {
   const own = asking = new AbortController();
   $('plot').ariaBusy = 'true';
   try {
-    const answer = await (await ask(timelineQuestion(), own.signal)).json();
+    const reply = await ask(timelineQuestion(), own.signal);
+    const answer = await reply.json();
     await untilReleased();
     if (own.signal.aborted) return false;
+    showMessage('line', '');
+    showSaid('line', reply);
     stored = answer;
     // What is drawn goes further: it stays until both are there.
     if (told?.line && readsAlong()) {
@@ -34,7 +37,7 @@ async function loadTimeline() {
     document.body.dataset.drawn = performance.now().toFixed(0);
     return true;
   } catch (error) {
-    if (error.name !== 'AbortError') showMessage(error.message);
+    if (error.name !== 'AbortError') showMessage('line', error.message);
     return false;
   } finally {
     if (asking === own) $('plot').ariaBusy = 'false';
@@ -360,7 +363,7 @@ async function start() {
   try {
     server.info = await (await ask('api/v1/info')).json();
   } catch (error) {
-    showMessage(error.message);
+    showMessage('info', error.message);
     return;
   }
   // Of many hosts its own is none to name.

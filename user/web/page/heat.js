@@ -102,12 +102,14 @@ async function loadHeat() {
   if (heatAsking) heatAsking.abort();
   $('heat').hidden = !state.heat;
   heat = null;
+  showSaid('heat', null);
   if (!state.heat) return;
   heatAsking = new AbortController();
   $('heat').ariaBusy = 'true';
   try {
     const answer = await ask(heatQuestion(), heatAsking.signal);
     heat = readCells(await answer.text(), state.heat);
+    showSaid('heat', answer);
     readInks();
     drawHeat();
     showHeatCaption();

@@ -2,32 +2,12 @@
 // The flame graph or comparison: the very page that jbpf-dump and jbpf-diff write, in a frame that
 // reaches nothing. It tells its own address (page.js), which becomes part of ours.
 
-const SILENCE_MS = 300;
-
 let frame = null; // that is shown
-let coming = null; // { frame, question, asked, until }
+let coming = null; // { frame, asking, asked, until }
 let shownPicture = null; // when it was asked for, and up to when windows had ended then, if that is known
 
 function removeFrame(element) {
   if (element) element.remove();
-}
-
-// A page speaks when it is there, perhaps a moment after it is loaded; what stays silent is an error
-// in plain text.
-async function frameLoaded(loading) {
-  await new Promise((resolve) => { setTimeout(resolve, SILENCE_MS); });
-  if (coming !== loading) return;
-  try {
-    await ask(loading.question);
-    if (coming === loading) showFrame();
-  } catch (error) {
-    if (coming !== loading) return;
-    removeFrame(loading.frame);
-    removeFrame(frame);
-    coming = frame = shownPicture = null;
-    $('picture').ariaBusy = 'false';
-    showMessage(error.message);
-  }
 }
 
 function showFrame() {
@@ -36,25 +16,58 @@ function showFrame() {
   shownPicture = { asked: coming.asked, until: coming.until };
   frame.className = '';
   coming = null;
-  showMessage('');
   $('picture').ariaBusy = 'false';
   $('picture').dataset.shown = performance.now().toFixed(0);
 }
 
-function loadPicture() {
+function showNoFrame(why) {
+  removeFrame(coming.frame);
+  removeFrame(frame);
+  coming = frame = shownPicture = null;
+  $('picture').ariaBusy = 'false';
+  showMessage('picture', why);
+  showSaid('picture', null);
+}
+
+const loaded = (element) => new Promise((goOn) => { element.addEventListener('load', goOn, { once: true }); });
+
+// A frame without a page yet, which nobody sees.
+function newFrame() {
   const element = document.createElement('iframe');
-  const question = pictureQuestion('html');
-  const loading = { frame: element, question, asked: performance.now(), until: stored?.recorded_until };
-  if (coming) removeFrame(coming.frame);
-  coming = loading;
   element.className = 'coming';
   element.title = state.base ? 'Comparison' : 'Flame graph';
   element.setAttribute('sandbox', 'allow-scripts');
-  element.addEventListener('load', () => frameLoaded(loading));
-  element.src = withToken(question) + state.view;
+  element.src = `frame.html#${state.view.slice(1)}`;
+  return element;
+}
+
+// Gives up what was asked for before.
+function beginPicture() {
+  if (coming) {
+    coming.asking.abort();
+    removeFrame(coming.frame);
+  }
+  coming = { frame: newFrame(), asking: new AbortController(), asked: performance.now(), until: stored?.recorded_until };
   $('picture').ariaBusy = 'true';
   $('picture').dataset.asked = performance.now().toFixed(0);
-  $('picture').append(element);
+  return coming;
+}
+
+async function loadPicture() {
+  const own = beginPicture();
+  const isThere = loaded(own.frame);
+  $('picture').append(own.frame);
+  try {
+    const answer = await ask(pictureQuestion('html'), own.asking.signal);
+    const page = await answer.arrayBuffer();
+    await isThere;
+    if (coming !== own) return;
+    showMessage('picture', '');
+    showSaid('picture', answer);
+    own.frame.contentWindow.postMessage({ jbpfPage: page }, '*', [page]);
+  } catch (error) {
+    if (coming === own) showNoFrame(error.message);
+  }
 }
 
 addEventListener('message', (event) => {

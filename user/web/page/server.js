@@ -49,10 +49,28 @@ addEventListener('blur', letGo);
 for (const type of ['pointerup', 'pointercancel'])
   addEventListener(type, () => setTimeout(letGo), true); // the click comes first
 
-// For frames and downloads, which cannot send a header.
+// For downloads, which cannot send a header.
 const withToken = (question) => (server.token ? `${question}&token=${server.token}` : question);
 
-function showMessage(text) {
-  $('message').hidden = !text;
-  $('message').textContent = text;
+// ---- what is said of it -------------------------------------------------------------------------
+
+// By place of the page and by source: what one has to say goes away with that one's next answer.
+const saidBy = { message: new Map(), said: new Map() };
+
+function say(place, source, text) {
+  saidBy[place].set(source, text);
+  const lines = new Set([...saidBy[place].values()].flatMap((one) => one.split('\n')).filter(Boolean));
+  const all = [...lines].join('\n');
+  if ($(place).textContent === all) return; // or it would be read aloud again
+  $(place).hidden = !all;
+  $(place).textContent = all;
+}
+
+// Why there is no answer; '' when there is.
+const showMessage = (source, text) => say('message', source, text);
+
+// What the command said beside an answer, without its name; of none, nothing.
+function showSaid(source, answer) {
+  const text = answer?.headers.get('Jbpf-Said') ?? '';
+  say('said', source, decodeURIComponent(text).replace(/^jbpf-[a-z]+: /gm, ''));
 }
