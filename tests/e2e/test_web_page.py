@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of jbpf web in a real browser: the time line, marks, flame graphs, comparisons, and its address."""
 import re
+import time
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -582,6 +583,27 @@ def test_live_waits_for_a_picture_that_is_slow(page):
     page.browser.press("live")
     page.browser.wait(lambda: page.browser.js("return window.turns") >= 5)
     assert page.browser.js("return window.pictures") == 1
+
+
+def live(more=""):
+    """Up to the present, with all that was recorded."""
+    return f"last={int(time.time()) - START + 86400}{more}"
+
+
+def exported(page):
+    """The end of the time that is exported: of the files, and of the command."""
+    link = page.browser.js("return document.querySelector('#formats a').href")
+    command = page.browser.js("return document.getElementById('command').value")
+    return int(re.search(r"until=%40(\d+)", link).group(1)), re.search(r"--until (\S+)", command).group(1)
+
+
+def test_what_live_exports_is_as_new_as_the_menu(page):
+    page.open(live())
+    before = exported(page)
+    page.browser.js("const now = Date.now; Date.now = () => now() + 7200000;")
+    page.browser.js("document.getElementById('export').open = true")
+    page.browser.wait(lambda: exported(page)[0] >= before[0] + 7200)
+    assert exported(page)[1] > before[1]
 
 
 def test_a_message_about_the_time_line_outlives_a_picture(page):

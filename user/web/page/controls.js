@@ -243,16 +243,24 @@ function showFilters() {
     });
 }
 
+function newLink(format) {
+  const link = document.createElement('a');
+  link.textContent = format;
+  link.download = '';
+  return link;
+}
+
+// Live moves on without a click: made with each picture and when the menu opens. What is there stays, and so
+// does its focus.
 function showExport() {
   const formats = state.base ? DIFF_FORMATS : PROFILE_FORMATS;
-  $('formats').replaceChildren(...formats.map((format) => {
-    const link = document.createElement('a');
-    link.textContent = format;
-    link.href = withToken(`${pictureQuestion(format)}&download=1`);
-    link.download = '';
-    return link;
-  }));
-  $('command').value = commandLine('html');
+  const links = [...$('formats').children];
+  if (links.map((link) => link.textContent).join() !== formats.join())
+    $('formats').replaceChildren(...formats.map(newLink));
+  for (const link of $('formats').children)
+    link.href = withToken(`${pictureQuestion(link.textContent)}&download=1`);
+  const command = commandLine('html');
+  if ($('command').value !== command) $('command').value = command;
 }
 
 function showMarked() {
@@ -289,7 +297,6 @@ function showControls() {
   fillSelect($('by'), LABELS.map((label) => [label, label]), state.by);
   showFilters();
   showMarked();
-  showExport();
 }
 
 function toggleSplit() {
@@ -324,6 +331,7 @@ function listen() {
     clear: () => markRange(null, false), heatMap: toggleHeat, split: toggleSplit,
     copy: copyCommand }))
     $(id).addEventListener('click', action);
+  $('export').addEventListener('toggle', showExport);
   $('pick').addEventListener('click', () => {
     $('pick').ariaPressed = String($('pick').ariaPressed !== 'true');
   });
@@ -371,6 +379,7 @@ async function start() {
   document.title = `jbpf ${source}`;
   $('host').textContent = source;
   showControls();
+  showExport();
 }
 
 start();

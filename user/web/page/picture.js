@@ -57,6 +57,7 @@ async function loadPicture() {
   const own = beginPicture();
   const isThere = loaded(own.frame);
   $('picture').append(own.frame);
+  showExport();
   try {
     const answer = await ask(pictureQuestion('html'), own.asking.signal);
     const page = await answer.arrayBuffer();
