@@ -606,6 +606,15 @@ def test_what_live_exports_is_as_new_as_the_menu(page):
     assert exported(page)[1] > before[1]
 
 
+def test_a_comparison_ends_live_with_all_that_it_shows(page):
+    page.open(live(f"&mark={START + 600}..{START + 700}"))
+    page.browser.wait(lambda: page.browser.text("age") != "")
+    page.driver.find_element(By.CSS_SELECTOR, "#presets button").click()
+    page.browser.wait(lambda: "base" in page.state() and page.browser.text("message") != "", 60)
+    assert "range" in page.state() and page.browser.text("age") == ""
+    page.refused(404)
+
+
 def test_a_message_about_the_time_line_outlives_a_picture(page):
     page.show(f"{WHOLE}&by=nothing")
     page.browser.wait(lambda: page.browser.js(

@@ -152,8 +152,13 @@ function compareWith(seconds) {
   const range = pictureRange();
   state.mark = range;
   state.base = range.map((time) => time - seconds);
-  if (state.isLive) stopAt(shownRange());
-  refreshPicture();
+  if (!state.isLive) {
+    refreshPicture();
+    return;
+  }
+  stopAt(shownRange());
+  forgetPlace();
+  refresh(true); // nothing of now stays beside a time that stands
 }
 
 // What the service did after a start with what it did before, up to its next and last new image.
