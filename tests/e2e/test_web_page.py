@@ -615,6 +615,17 @@ def test_a_comparison_ends_live_with_all_that_it_shows(page):
     page.refused(404)
 
 
+def test_live_follows_the_clock_of_the_server(page):
+    late = "(() => { const now = Date.now; Date.now = () => now() - 7200000; })();"
+    script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": late})
+    try:
+        page.open(live())
+        page.browser.wait(lambda: exported(page)[0] > time.time() - 3600)
+        page.settle()
+    finally:
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
 def test_a_message_about_the_time_line_outlives_a_picture(page):
     page.show(f"{WHOLE}&by=nothing")
     page.browser.wait(lambda: page.browser.js(

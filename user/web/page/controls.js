@@ -137,7 +137,7 @@ function zoomIn() {
 function zoomOut() {
   const [from, to] = shownRange();
   const half = (to - from) / 2;
-  stopAt([Math.max(0, from - half), Math.min(to + half, Math.max(to, Date.now() / 1000))]);
+  stopAt([Math.max(0, from - half), Math.min(to + half, Math.max(to, nowTime()))]);
   refresh(true);
 }
 
@@ -166,7 +166,7 @@ function compareAround(start) {
   const at = Math.floor(start.time);
   const others = line.starts.filter((one) => one !== start && one.is_new_image && one.service === start.service)
     .map((one) => Math.floor(one.time));
-  const end = Math.min(line.since + line.steps * line.step, Math.ceil(Date.now() / 1000), at + SIDE_MAX,
+  const end = Math.min(line.since + line.steps * line.step, Math.ceil(nowTime()), at + SIDE_MAX,
     ...others.filter((time) => time > at));
   const begin = Math.max(server.info?.first || 0, at - SIDE_MAX, ...others.filter((time) => time < at));
   if (state.isLive) stopAt(shownRange());
@@ -383,6 +383,10 @@ async function start() {
   const source = server.info.from ? server.info.from.replace(/^.*?@|[?].*/g, '') : server.info.host;
   document.title = `jbpf ${source}`;
   $('host').textContent = source;
+  if (setClock(server.info.now) && state.isLive) {
+    refresh(false);
+    return;
+  }
   showControls();
   showExport();
 }

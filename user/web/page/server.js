@@ -2,7 +2,19 @@
 // Questions and answers. The token comes in the address that jbpf web prints, and leaves it at
 // once: it is kept as long as this tab.
 
-const server = { token: '', info: null };
+const server = { token: '', info: null, ahead: 0 };
+const CLOCK_TOLERANCE_S = 2; // whole seconds are told, and an answer takes a while
+
+// Windows have the server's time: a page that goes by a clock of its own asks for a future that is empty, or an old past.
+const nowTime = () => Date.now() / 1000 + server.ahead;
+
+// By its word. Whether "now" is another time than before.
+function setClock(time) {
+  const ahead = time - Date.now() / 1000;
+  const before = server.ahead;
+  server.ahead = Math.abs(ahead) > CLOCK_TOLERANCE_S ? ahead : 0;
+  return Math.abs(server.ahead - before) > CLOCK_TOLERANCE_S;
+}
 
 function takeToken() {
   const words = new URLSearchParams(location.hash.slice(1));

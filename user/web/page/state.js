@@ -81,7 +81,7 @@ function forgetPlace() {
 // [from, to] that the time line shows.
 function shownRange() {
   if (!state.isLive) return state.range;
-  const now = Math.floor(Date.now() / 1000);
+  const now = Math.floor(nowTime());
   return [now - state.span, now];
 }
 
