@@ -658,6 +658,16 @@ def test_what_commands_say_beside_their_answers_is_shown(page, tmp_path):
     assert page.browser.text("said") == ""
 
 
+def test_all_is_all_that_the_store_has_by_now(page):
+    page.open()
+    page.browser.js("const ask = window.fetch; window.fetch = async (question, how) => {"
+                    " const answer = await ask(question, how);"
+                    " if (!question.includes('api/v1/info')) return answer;"
+                    " const info = await answer.json(); info.last += 600; return Response.json(info); };")
+    page.browser.press("all")
+    assert page.settle().state()["range"] == f"{START}..{START + 1801}"
+
+
 def test_without_the_token_the_page_says_what_to_do(browser, web):
     browser.driver.get("about:blank")
     browser.driver.switch_to.new_window("tab")

@@ -44,6 +44,18 @@ async function loadTimeline() {
   }
 }
 
+// What there is to be asked for.
+async function loadInfo() {
+  try {
+    server.info = await (await ask('api/v1/info')).json();
+    showMessage('info', '');
+    return true;
+  } catch (error) {
+    showMessage('info', error.message);
+    return false;
+  }
+}
+
 // A longer range changes more slowly.
 function planRefresh() {
   clearTimeout(refreshTimer);
@@ -141,8 +153,15 @@ function zoomOut() {
   refresh(true);
 }
 
-function showAll() {
-  if (!server.info?.last) return;
+// More may have been recorded since the page came.
+async function showAll() {
+  if (asking) asking.abort(); // its time line is not wanted any more
+  asking = null;
+  $('plot').ariaBusy = 'true';
+  if (!await loadInfo() || !server.info.last) {
+    $('plot').ariaBusy = 'false';
+    return;
+  }
   Object.assign(state, { mark: null, base: null });
   stopAt([server.info.first, server.info.last + 1]);
   refresh(true);
@@ -373,12 +392,7 @@ async function start() {
   loadState();
   listen();
   refresh(false);
-  try {
-    server.info = await (await ask('api/v1/info')).json();
-  } catch (error) {
-    showMessage('info', error.message);
-    return;
-  }
+  if (!await loadInfo()) return;
   // Of many hosts its own is none to name.
   const source = server.info.from ? server.info.from.replace(/^.*?@|[?].*/g, '') : server.info.host;
   document.title = `jbpf ${source}`;
