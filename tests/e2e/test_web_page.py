@@ -585,6 +585,11 @@ def test_live_waits_for_a_picture_that_is_slow(page):
     assert page.browser.js("return window.pictures") == 1
 
 
+# Whatever is planned for later is done soon.
+SOON = ("const plan = window.setTimeout;"
+        "window.setTimeout = (act, ms, ...rest) => plan(act, Math.min(ms, 500), ...rest);")
+
+
 def live(more=""):
     """Up to the present, with all that was recorded."""
     return f"last={int(time.time()) - START + 86400}{more}"
@@ -613,6 +618,37 @@ def test_a_comparison_ends_live_with_all_that_it_shows(page):
     page.browser.wait(lambda: "base" in page.state() and page.browser.text("message") != "", 60)
     assert "range" in page.state() and page.browser.text("age") == ""
     page.refused(404)
+
+
+def test_live_leaves_the_focus_where_it_is(page):
+    shown = "return document.getElementById('picture').dataset.shown"
+    focused = "return `${document.activeElement.tagName} ${document.activeElement.textContent}`"
+    page.open(live())
+    page.browser.js(SOON)
+
+    def press_live():
+        page.browser.js("document.getElementById('live').click()")  # the focus stays
+
+    def wait_pictures():
+        for _ in range(2):
+            picture = page.browser.js(shown)
+            page.browser.wait(lambda: page.browser.js(shown) != picture)
+    for buttons in ("legend", "starts"):
+        press_live()
+        press_live()
+        page.browser.js("document.querySelector(`#${arguments[0]} button`).focus()", buttons)
+        before = page.browser.js(focused)
+        assert before.startswith("BUTTON ")
+        wait_pictures()
+        assert page.browser.js(focused) == before
+    press_live()
+    page.settle().inside("document.getElementById('query').focus()")
+    press_live()
+    wait_pictures()
+    press_live()
+    page.settle()
+    assert page.browser.js("return document.activeElement.tagName") == "IFRAME"
+    page.browser.wait(lambda: page.inside("return document.activeElement.id") == "query")
 
 
 def test_live_follows_the_clock_of_the_server(page):

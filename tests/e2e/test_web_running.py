@@ -189,7 +189,7 @@ def test_the_page_goes_on_with_the_window_that_runs_and_says_so(browser, web, co
     browser.wait(lambda: goes_on_to() not in (None, first), 120)  # a later second of the same window
     # Pressed, it is seen alone. The buttons are new ones every other second.
     browser.wait(lambda: browser.js(
-        "const button = [...document.querySelectorAll('#now button')].find((one) => one.dataset.name === arguments[0]);"
+        "const button = [...document.querySelectorAll('#now button')].find((one) => one.dataset.key === arguments[0]);"
         "if (button) button.click(); return Boolean(button)", container.name), 120)
     browser.wait(lambda: f"container {container.name}" in browser.text("filters"))
 

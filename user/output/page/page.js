@@ -65,6 +65,14 @@ function tellView(record) {
   if (parent !== window) parent.postMessage({ jbpfView: stateText(), record }, '*');
 }
 
+// In Live the frame is a new one each few seconds: who works in it goes on where the focus was.
+function keepFocus() {
+  addEventListener('focusin', (event) => parent.postMessage({ jbpfFocus: event.target.id }, '*'));
+  addEventListener('message', (event) => {
+    if (event.source === parent && typeof event.data?.jbpfFocus === 'string') $(event.data.jbpfFocus)?.focus();
+  });
+}
+
 function changeSearchQuietly(text, isRegex) {
   search.text = text;
   search.isRegex = isRegex;
@@ -318,5 +326,6 @@ function start() {
   applyTheme();
   loadState();
   draw();
+  if (parent !== window) keepFocus();
   tellView(false);
 }

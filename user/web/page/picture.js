@@ -4,6 +4,7 @@
 
 let frame = null; // that is shown
 let coming = null; // { frame, asking, asked, until }
+let focusInside = ''; // id of what has the focus in the frame, if it has it
 let shownPicture = null; // when it was asked for, and up to when windows had ended then, if that is known
 
 function removeFrame(element) {
@@ -11,11 +12,16 @@ function removeFrame(element) {
 }
 
 function showFrame() {
+  const hasFocus = frame && document.activeElement === frame;
   removeFrame(frame);
   frame = coming.frame;
   shownPicture = { asked: coming.asked, until: coming.until };
   frame.className = '';
   coming = null;
+  if (hasFocus) {
+    frame.focus({ preventScroll: true });
+    frame.contentWindow.postMessage({ jbpfFocus: focusInside }, '*');
+  }
   $('picture').ariaBusy = 'false';
   $('picture').dataset.shown = performance.now().toFixed(0);
 }
@@ -74,6 +80,8 @@ async function loadPicture() {
 addEventListener('message', (event) => {
   const method = event.data && event.data.jbpfMethod;
   if (typeof method === 'string' && frame && event.source === frame.contentWindow) showMethod(method);
+  const focused = event.data && event.data.jbpfFocus;
+  if (typeof focused === 'string' && frame && event.source === frame.contentWindow) focusInside = focused;
   const view = event.data && event.data.jbpfView;
   if (typeof view !== 'string') return;
   if (coming && event.source === coming.frame.contentWindow) showFrame();

@@ -77,14 +77,13 @@ function amountPart(value) {
 function nowButton(name, value) {
   const button = document.createElement('button');
   button.append(nowPart(labelOf(name)), ' ', amountPart(value));
-  button.dataset.name = name;
+  button.dataset.key = name;
   button.disabled = !SELECTORS.includes(state.by);
   button.addEventListener('click', () => pickSeries(name));
   return button;
 }
 
 function showNow(answer) {
-  const focused = document.activeElement?.closest('#now button')?.dataset.name;
   $('now').hidden = !answer?.now;
   if (!answer?.now) {
     $('now').replaceChildren();
@@ -95,12 +94,10 @@ function showNow(answer) {
   const rest = all.slice(SERIES_MAX).reduce((sum, { value }) => sum + value, answer.now.others.values[0] ?? 0);
   const host = nowPart(`Now (${formatDuration(Math.max(1, Math.round(answer.span)))} to ${formatTime(Math.floor(answer.until))}), ` +
     `${unitOf(answer.now)}: host ${formatAmount(answer.host)}` + (answer.now.event === 'cpu' ? ` of ${answer.cpus}` : ''));
-  $('now').replaceChildren(host, ...all.slice(0, SERIES_MAX).map(({ name, value }) => nowButton(name, value)));
+  replaceKeeping($('now'), [host, ...all.slice(0, SERIES_MAX).map(({ name, value }) => nowButton(name, value))]);
   if (rest >= NOW_LEAST) $('now').append(nowPart('others ', amountPart(rest)));
   if (answer.unnamed >= NOW_LEAST && !Object.keys(state.filters).length)
     $('now').append(nowPart('not named yet ', amountPart(answer.unnamed)));
-  if (focused !== undefined)
-    [...$('now').querySelectorAll('button')].find((button) => button.dataset.name === focused)?.focus();
 }
 
 function pictureAge() {

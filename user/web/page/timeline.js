@@ -121,6 +121,15 @@ function drawOver() {
 const unitOf = (answer) =>
   (answer.unit === 'events/s' ? `${answer.title.toLowerCase()}/s` : answer.unit);
 
+// Children that are made anew: of those with a key, the one that had the focus has it again.
+function replaceKeeping(box, children) {
+  const focused = document.activeElement;
+  const key = box.contains(focused) ? focused.dataset.key : undefined;
+  box.replaceChildren(...children);
+  if (key !== undefined)
+    [...box.children].find((child) => child.dataset.key === key)?.focus({ preventScroll: true });
+}
+
 // ---- starts of JVMs ------------------------------------------------------------------------------
 
 // Without the registry, which is long and always the same.
@@ -136,8 +145,9 @@ function startText(start) {
 function drawStartList() {
   const order = [...line.starts].sort((a, b) => b.is_new_image - a.is_new_image || b.time - a.time);
   const withDate = !isSameDay(line.since, line.since + line.steps * line.step);
-  $('starts').replaceChildren(...order.slice(0, STARTS_SHOWN).map((start) => {
+  replaceKeeping($('starts'), order.slice(0, STARTS_SHOWN).map((start) => {
     const button = document.createElement('button');
+    button.dataset.key = `${start.time} ${start.name}`;
     button.className = start.is_new_image ? 'new' : 'again';
     button.textContent = `${formatTime(Math.floor(start.time), withDate)} ${startText(start)}`;
     button.title = `Compare ${start.service || 'all that is shown'} after it with before it: ` +
@@ -265,8 +275,9 @@ function showAmount(button, { label, values }) {
 }
 
 function drawLegend() {
-  $('legend').replaceChildren(...columns.map(({ name, label, values, color, isOthers }) => {
+  replaceKeeping($('legend'), columns.map(({ name, label, values, color, isOthers }) => {
     const button = document.createElement('button');
+    button.dataset.key = name ?? '';
     const [swatch, text, amount] = ['i', 'span', 'span'].map((tag) => document.createElement(tag));
     const canPick = !isOthers && SELECTORS.includes(state.by);
     swatch.style.background = color;
