@@ -704,6 +704,19 @@ def test_all_is_all_that_the_store_has_by_now(page):
     assert page.settle().state()["range"] == f"{START}..{START + 1801}"
 
 
+def test_steps_stay_over_a_comparison(page):
+    page.open()
+    page.inside("document.getElementById('frames').open = true; document.getElementById('java').click()")
+    page.browser.wait(lambda: "view" in page.state())
+    page.drag(BUSY[0], BUSY[-1])
+    page.drag(0, 15, shift=True)
+    page.inside("document.getElementById('icicle').click()")
+    page.browser.wait(lambda: "icicle" in page.state().get("diffview", ""))
+    page.browser.press("clear")
+    page.settle()
+    assert page.inside("return document.getElementById('steps').textContent") == "from Java on \u2715"
+
+
 def test_without_the_token_the_page_says_what_to_do(browser, web):
     browser.driver.get("about:blank")
     browser.driver.switch_to.new_window("tab")

@@ -41,9 +41,10 @@ const loaded = (element) => new Promise((goOn) => { element.addEventListener('lo
 function newFrame() {
   const element = document.createElement('iframe');
   element.className = 'coming';
+  element.dataset.view = viewOfPicture();
   element.title = state.base ? 'Comparison' : 'Flame graph';
   element.setAttribute('sandbox', 'allow-scripts');
-  element.src = `frame.html#${state.view.slice(1)}`;
+  element.src = `frame.html#${state[viewOfPicture()].slice(1)}`;
   return element;
 }
 
@@ -87,7 +88,7 @@ addEventListener('message', (event) => {
   if (coming && event.source === coming.frame.contentWindow) showFrame();
   if (!frame || event.source !== frame.contentWindow) return;
   const showedWaiting = showsWaiting();
-  state.view = view.length > 1 ? view : '';
+  state[frame.dataset.view] = view.length > 1 ? view : '';
   saveState(event.data.record === true);
   if (showsWaiting() !== showedWaiting) loadTimeline();
 });

@@ -19,7 +19,8 @@ const state = {
   by: 'container',
   isSplit: false, // the flame graph, too; on a host of many containers that takes seconds
   filters: {}, // label -> name, a glob
-  view: '', // of the picture: its own address
+  view: '', // of the flame graph: its own address
+  diffView: '', // of the comparison
 };
 
 function readPair(text) {
@@ -42,6 +43,7 @@ function loadState() {
   state.by = words.get('by') || 'container';
   state.isSplit = words.get('split') === '1';
   state.view = words.get('view') || '';
+  state.diffView = words.get('diffview') || '';
   state.filters = {};
   for (const label of SELECTORS)
     if (words.get(label)) state.filters[label] = words.get(label);
@@ -60,6 +62,7 @@ function stateText() {
   if (state.method) words.set('method', state.method);
   for (const [label, name] of Object.entries(state.filters)) words.set(label, name);
   if (state.view.length > 1) words.set('view', state.view);
+  if (state.diffView.length > 1) words.set('diffview', state.diffView);
   return '#' + words;
 }
 
@@ -71,11 +74,16 @@ function saveState(record) {
   else history.replaceState(null, '', text);
 }
 
-// The picture's address without what is a place in it: what is done to its stacks stays for another range.
+// Which of them is that of the picture: neither knows what the other one has in it.
+const viewOfPicture = () => (state.base ? 'diffView' : 'view');
+
+// The pictures' addresses without what is a place in them: what is done to stacks stays for another range.
 function forgetPlace() {
-  const words = new URLSearchParams(state.view.slice(1));
-  for (const key of ['zoom', 'span']) words.delete(key);
-  state.view = words.size ? `#${words}` : '';
+  for (const which of ['view', 'diffView']) {
+    const words = new URLSearchParams(state[which].slice(1));
+    for (const key of ['zoom', 'span']) words.delete(key);
+    state[which] = words.size ? `#${words}` : '';
+  }
 }
 
 // [from, to] that the time line shows.
