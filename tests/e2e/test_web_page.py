@@ -717,6 +717,17 @@ def test_steps_stay_over_a_comparison(page):
     assert page.inside("return document.getElementById('steps').textContent") == "from Java on \u2715"
 
 
+def test_a_theme_stays_for_the_next_picture(page):
+    dark = "return document.documentElement.dataset.theme"
+    page.open()
+    page.inside("document.getElementById('theme').click()")
+    page.browser.wait(lambda: page.browser.js(dark) == page.inside(dark) != "")
+    chosen = page.inside(dark)
+    page.drag(BUSY[0], BUSY[-1])
+    assert page.inside(dark) == chosen
+    page.inside("document.getElementById('theme').click()")
+
+
 def test_without_the_token_the_page_says_what_to_do(browser, web):
     browser.driver.get("about:blank")
     browser.driver.switch_to.new_window("tab")

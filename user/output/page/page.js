@@ -316,11 +316,17 @@ addEventListener('afterprint', () => {
   eachPane(layOut);
 });
 
-function start() {
+function savedTheme() {
   try {
-    const theme = localStorage.getItem('jbpf-theme');
-    if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
-  } catch { /* no storage: the system's choice */ }
+    return localStorage.getItem('jbpf-theme');
+  } catch {
+    return window.jbpfTheme; // a frame of jbpf web, which keeps it; elsewhere the system's choice
+  }
+}
+
+function start() {
+  const theme = savedTheme();
+  if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
   setZoom(0);
   renderHeader();
   applyTheme();

@@ -123,6 +123,7 @@ function toggleTheme() {
   const theme = isDark ? 'light' : 'dark';
   document.documentElement.dataset.theme = theme;
   try { localStorage.setItem('jbpf-theme', theme); } catch { /* file:// may have no storage */ }
+  if (parent !== window) parent.postMessage({ jbpfTheme: theme }, '*');
   applyTheme();
   renderSheets();
 }

@@ -388,6 +388,7 @@ function listen() {
 }
 
 async function start() {
+  takeTheme();
   takeToken();
   loadState();
   listen();

@@ -72,7 +72,7 @@ async function loadPicture() {
     if (coming !== own) return;
     showMessage('picture', '');
     showSaid('picture', answer);
-    own.frame.contentWindow.postMessage({ jbpfPage: page }, '*', [page]);
+    own.frame.contentWindow.postMessage({ jbpfPage: page, jbpfTheme: theme }, '*', [page]);
   } catch (error) {
     if (coming === own) showNoFrame(error.message);
   }
@@ -81,6 +81,11 @@ async function loadPicture() {
 addEventListener('message', (event) => {
   const method = event.data && event.data.jbpfMethod;
   if (typeof method === 'string' && frame && event.source === frame.contentWindow) showMethod(method);
+  const chosen = event.data && event.data.jbpfTheme;
+  if (typeof chosen === 'string' && frame && event.source === frame.contentWindow) {
+    keepTheme(chosen);
+    drawInks();
+  }
   const focused = event.data && event.data.jbpfFocus;
   if (typeof focused === 'string' && frame && event.source === frame.contentWindow) focusInside = focused;
   const view = event.data && event.data.jbpfView;

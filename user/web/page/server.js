@@ -43,6 +43,29 @@ async function ask(question, signal) {
   return answer;
 }
 
+// ---- light or dark ------------------------------------------------------------------------------
+
+// '' = as the system has it. A frame tells what was chosen in it, and has no storage for it.
+let theme = '';
+
+function setTheme(chosen) {
+  theme = chosen === 'light' || chosen === 'dark' ? chosen : '';
+  if (theme) document.documentElement.dataset.theme = theme;
+}
+
+function takeTheme() {
+  try {
+    setTheme(localStorage.getItem('jbpf-theme'));
+  } catch { /* no storage: as long as the page is there */ }
+}
+
+function keepTheme(chosen) {
+  setTheme(chosen);
+  try { localStorage.setItem('jbpf-theme', theme); } catch { /* as above */ }
+}
+
+// ---- what waits until it is let go --------------------------------------------------------------
+
 // Answers that come while something is pressed wait until it is let go: a button that is made anew meanwhile
 // has no click, and a brush no end.
 let isPressed = false;

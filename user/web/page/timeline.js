@@ -233,7 +233,7 @@ function sizeOf() {
 function readInks() {
   Object.assign(ink, { text: ink('--text'), muted: ink('--muted'), grid: ink('--line'),
     none: ink('--sunken'), accent: ink('--accent'), before: ink('--before'), warn: ink('--warn'),
-    isDark: matchMedia('(prefers-color-scheme: dark)').matches });
+    isDark: theme ? theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches });
 }
 
 // The date where it changes, as uPlot would, but on a clock of 24 hours.
@@ -330,7 +330,10 @@ function redrawTimeline(answer) {
 }
 
 new ResizeObserver(() => { if (plot) plot.setSize(sizeOf()); }).observe($('plot'));
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+function drawInks() {
+  readInks();
   if (line) drawTimeline(line);
   drawHeat();
-});
+}
+
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawInks);
