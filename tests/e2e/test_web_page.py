@@ -354,7 +354,7 @@ def test_cells_of_the_heat_map_are_a_range_like_any_other(page):
     assert page.state()["heat"] == f"{from_s}..{from_s + 20}"
     drag_cells(page, 20, (3, PULSE[0]), (3, PULSE[-1]))
     assert page.state()["mark"] == f"{from_s + 3.2}..{from_s + 3.4}"
-    assert "(200 ms)" in page.browser.text("marked") and "a.B.burn" in page.methods()
+    assert ", 200 ms)" in page.browser.text("marked") and "a.B.burn" in page.methods()
     shown = (page.state(), page.browser.text("marked"))
     page.driver.refresh()
     page.settle()
@@ -726,6 +726,19 @@ def test_a_theme_stays_for_the_next_picture(page):
     page.drag(BUSY[0], BUSY[-1])
     assert page.inside(dark) == chosen
     page.inside("document.getElementById('theme').click()")
+
+
+def test_a_day_before_is_the_same_time_of_the_day_before(page):
+    noon = 1698573600  # 11 hours after Europe's summer of 2023 ended
+    page.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Europe/Berlin"})
+    try:
+        page.show(f"range={noon}..{noon + 600}")
+        page.browser.wait(lambda: page.browser.text("host") != "" and "GMT+1" in page.browser.text("marked"))
+        page.driver.find_elements(By.CSS_SELECTOR, "#presets button")[1].click()
+        page.browser.wait(lambda: page.state().get("base") == f"{noon - 25 * 3600}..{noon - 25 * 3600 + 600}")
+        page.refused(404)
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
 
 
 def test_without_the_token_the_page_says_what_to_do(browser, web):

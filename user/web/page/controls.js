@@ -2,7 +2,7 @@
 // Buttons, keys, and the order in which things are asked for; starts everything.
 
 const RANGES = [['15m', 900], ['1h', 3600], ['6h', 21600], ['24h', DAY], ['7d', 7 * DAY]];
-const PRESETS = [['an hour', 3600], ['a day', DAY], ['a week', 7 * DAY]];
+const PRESETS = [{ text: 'an hour', hours: 1 }, { text: 'a day', days: 1 }, { text: 'a week', days: 7 }];
 const LABELS = ['container', 'service', 'pod', 'namespace', 'image', 'host', 'comm', 'none'];
 const PROFILE_FORMATS = ['html', 'svg', 'folded', 'top', 'json', 'pprof', 'speedscope', 'otlp'];
 const DIFF_FORMATS = ['html', 'folded', 'top', 'json'];
@@ -167,10 +167,18 @@ async function showAll() {
   refresh(true);
 }
 
-function compareWith(seconds) {
+// Days by the calendar: where the clock changes one has 23 or 25 hours, and noon is compared with noon.
+function timeBefore(time, { hours = 0, days = 0 }) {
+  const date = new Date(time * 1000);
+  date.setDate(date.getDate() - days);
+  return date.getTime() / 1000 - hours * 3600;
+}
+
+function compareWith(preset) {
   const range = pictureRange();
   state.mark = range;
-  state.base = range.map((time) => time - seconds);
+  const from = timeBefore(range[0], preset);
+  state.base = [from, from + range[1] - range[0]];
   if (!state.isLive) {
     refreshPicture();
     return;
@@ -289,13 +297,13 @@ function showExport() {
 
 function showMarked() {
   const range = pictureRange();
-  const length = formatDuration(range[1] - range[0]);
+  const length = `${zoneOf(range[1])}, ${formatDuration(range[1] - range[0])}`;
   if (state.base) {
     $('marked').textContent = `${formatRange(range)} (${length}), compared with ${formatRange(state.base)}`;
   } else if (state.mark) {
     $('marked').textContent = `${formatRange(range)} (${length})`;
   } else {
-    $('marked').textContent = state.isLive ? `The last ${length}; drag over the time line to mark a part` :
+    $('marked').textContent = state.isLive ? `The last ${formatDuration(range[1] - range[0])}; drag over the time line to mark a part` :
       `${formatRange(range)} (${length}), all of it; drag to mark a part`;
   }
 }
@@ -308,7 +316,7 @@ function showControls() {
   $('live').textContent = state.isLive ? 'Live \u25cf' : 'Live';
   // The same samples cannot be on both sides.
   const [from, to] = pictureRange();
-  [...$('presets').children].forEach((button, i) => { button.disabled = to - from > PRESETS[i][1]; });
+  [...$('presets').children].forEach((button, i) => { button.disabled = timeBefore(to, PRESETS[i]) > from; });
   $('picture').className = state.base ? 'comparison' : '';
   $('zoomIn').disabled = !state.mark;
   $('split').ariaPressed = String(state.isSplit && canSplit());
@@ -350,7 +358,7 @@ const PAGE_KEYS = { l: toggleLive, o: zoomOut, h: toggleHeat };
 function listen() {
   listenToHeat();
   RANGES.forEach(([text, seconds]) => addButton($('ranges'), text, () => setSpan(seconds)));
-  PRESETS.forEach(([text, seconds]) => addButton($('presets'), `${text} before`, () => compareWith(seconds)));
+  PRESETS.forEach((preset) => addButton($('presets'), `${preset.text} before`, () => compareWith(preset)));
   for (const [id, action] of Object.entries({ live: toggleLive, all: showAll, zoomIn, zoomOut,
     clear: () => markRange(null, false), heatMap: toggleHeat, split: toggleSplit,
     copy: copyCommand }))

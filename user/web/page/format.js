@@ -19,6 +19,10 @@ const isSameDay = (a, b) => formatTime(a, true).slice(0, 10) === formatTime(b, t
 const formatRange = ([from, to]) =>
   `${formatTime(from, true)} to ${formatTime(to, !isSameDay(from, to))}`;
 
+// "GMT+1": pages are passed on to people elsewhere.
+const zoneOf = (time) => new Intl.DateTimeFormat('en-US', { timeZoneName: 'short' })
+  .formatToParts(time * 1000).find(({ type }) => type === 'timeZoneName').value;
+
 function formatDuration(seconds) {
   const parts = [['d', 86400], ['h', 3600], ['m', 60], ['s', 1]];
   const words = [];
