@@ -227,6 +227,27 @@ def test_steps_are_made_in_the_menu_shown_and_taken_back(page):
     assert len(page.browser.driver.find_elements(By.CSS_SELECTOR, "#steps button")) == 2
 
 
+def test_boxes_that_look_alike_are_two_in_the_address(page):
+    page.write("java;a.X.one_[j];a.Hot.run_[j] 30\njava;a.Y.two_[j];a.Hot.run_[j] 70\n").open("#do=passing")
+    for part, samples in ((0.1, 30), (0.6, 70)):
+        page.browser.at_frame(part, 2)
+        assert f"a.Hot.run \u2014 Java compiled, samples {samples}," in page.browser.details()
+        page.browser.driver.refresh()
+        page.browser.settle()
+        assert f"samples {samples}," in page.browser.details()
+        page.browser.press("reset")
+    # A frame that is left out is the box behind it, and an address without such frames is known, too.
+    page.browser.at_frame(0.6, 2)
+    [path] = page.state("zoom")
+    java, two, hot = path.split(".")
+    page.open(f"#do=passing&zoom={java}.{two}")
+    assert "samples 70," in page.browser.details()
+    page.open(f"#do=passing&zoom={java}.{hot}")
+    assert "a.Hot.run" in page.browser.details()
+    page.open(f"#zoom={path}")
+    assert "a.Hot.run" in page.browser.details() and "samples 70," in page.browser.details()
+
+
 def test_waiting_for_a_cpu_is_nobodys_code_and_stays(page):
     page.write(KNOWN + "java;[waiting for a CPU] 7\n")
     for step, other in (("own%3Aa.Main.*", 25), ("java", 20)):

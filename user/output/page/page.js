@@ -9,8 +9,7 @@ const partOfZoom = (x) => (x - graph.x[zoom]) / graph.total[zoom];
 // What both pages keep in the address: place, direction, search.
 function putPlace(state) {
   if (isIcicle) state.set('icicle', '1');
-  if (zoom !== 0)
-    state.set('zoom', graph.path(zoom).map((node) => frameHash(graph.frame[node])).join('.'));
+  if (zoom !== 0) state.set('zoom', graph.hashPath(zoom).join('.'));
   if (span[1] - span[0] < graph.total[zoom])
     state.set('span', span.map(partOfZoom).map((part) => part.toFixed(6)).join('-'));
   putSearch(state);
@@ -28,12 +27,7 @@ function readSearch(state) {
 }
 
 function readZoom(state) {
-  let node = 0;
-  for (const hash of (state.get('zoom') || '').split('.').filter(Boolean)) {
-    const child = graph.findChild(node, hash);
-    if (child < 0) break; // the profile has changed: as far as the path goes
-    node = child;
-  }
+  const node = graph.followPath((state.get('zoom') || '').split('.').filter(Boolean));
   zoomTo(node, false);
   const part = (state.get('span') || '').split('-').map(Number);
   if (part.length === 2 && part[0] >= 0 && part[1] > part[0] && part[1] <= 1)

@@ -135,10 +135,35 @@ class Graph {
     return path.reverse();
   }
 
-  findChild(node, hash) {
-    for (let i = this.childStart[node]; i < this.childEnd(node); i++)
-      if (frameHash(this.frame[i]) === hash) return i;
-    return -1;
+  // The node's frame, behind those that were left out in front of it: without them siblings may look alike.
+  hashes(node) {
+    return [...this.passed?.[node] ?? [], this.frame[node]].map(frameHash);
+  }
+
+  hashPath(node) {
+    return this.path(node).flatMap((at) => this.hashes(at));
+  }
+
+  // The child at which a path goes on, and how much of it that is. Of one that ends among frames that are left out
+  // here it is the box behind them; one from before it had these frames goes by the box's own.
+  childOnPath(node, path) {
+    const begins = (own) => own.every((hash, i) => i >= path.length || hash === path[i]);
+    const children = Array.from({ length: this.childEnd(node) - this.childStart[node] }, (_, i) => this.childStart[node] + i);
+    const child = children.find((one) => begins(this.hashes(one)));
+    if (child !== undefined) return [child, this.hashes(child).length];
+    return [children.find((one) => frameHash(this.frame[one]) === path[0]) ?? -1, 1];
+  }
+
+  // As far as it goes: the profile may have changed.
+  followPath(path) {
+    let node = 0;
+    while (path.length) {
+      const [child, length] = this.childOnPath(node, path);
+      if (child < 0) break;
+      node = child;
+      path = path.slice(length);
+    }
+    return node;
   }
 }
 
