@@ -22,13 +22,14 @@
 #include "user/web/web_assets.h"
 
 #define STEP_MS	   500
-#define FIXED_FDS  4	/* before those of jobs */
-#define SAID_BYTES 4096 /* three times as long at most in a header: WEB_REQUEST_BYTES has room */
+#define FIXED_FDS  4 /* before those of jobs */
+#define SAID_BYTES 4096
 #define TEXT_TYPE  "text/plain; charset=utf-8"
 
 /* What the command said of an answer: a warning must not be less seen here than on a terminal. */
-#define SAID_HEADER "Jbpf-Said"
-#define SAID_PLAIN  " !\"#$&'()*+,-./:;<=>?@[]_~"
+#define SAID_HEADER	"Jbpf-Said"
+#define SAID_HEADER_MAX 3000 /* many a proxy has 4 KiB for all headers */
+#define SAID_PLAIN	" !\"#$&'()*+,-./:;<=>?@[]_~"
 
 /* The page runs its own files only, and reaches this server only. */
 #define PAGE_POLICY                                                                     \
@@ -122,6 +123,16 @@ static struct MHD_Response *response_of(const struct web_server *server, struct 
 	return response;
 }
 
+/* The lines that fit: their end is "%0a". */
+static size_t whole_lines(const struct strbuf *text, size_t most)
+{
+	size_t len = text->len < most ? text->len : most;
+
+	while (len && (len < 3 || memcmp(text->data + len - 3, "%0a", 3) != 0))
+		len--;
+	return len;
+}
+
 /* A header is one line of ASCII. */
 static void add_said(const struct web_server *server, struct MHD_Response *response,
 		     const char *said)
@@ -130,6 +141,8 @@ static void add_said(const struct web_server *server, struct MHD_Response *respo
 
 	strbuf_put_encoded(&text, said, SAID_PLAIN);
 	if (!strbuf_error(&text))
+		strbuf_truncate(&text, whole_lines(&text, SAID_HEADER_MAX));
+	if (!strbuf_error(&text) && text.len)
 		(void)server->options.library->add_response_header(response, SAID_HEADER,
 								   strbuf_str(&text));
 }

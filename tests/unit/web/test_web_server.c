@@ -41,6 +41,10 @@ static int play(int argc, char **argv)
 			fputs("no samples match\n", stderr);
 			return 3;
 		}
+		for (int line = 0; line < 50 && strcmp(argv[i], "--service=warn-much") == 0; line++)
+			fprintf(stderr,
+				"%02d: 'a\303\244' is damaged, and more than that is not known of it\n",
+				line);
 		if (strcmp(argv[i], "--service=warn") == 0)
 			fputs("damage in 100 % of 'a\303\244'\nand more\n", stderr);
 		printf("%s\n", argv[i]);
@@ -205,6 +209,13 @@ static void what_an_answer_lacks_is_told_with_it(void **state)
 	must_answer("GET /api/v1/profile?service=warn HTTP/1.1\r\n" HOST BEARER "\r\n",
 		    "HTTP/1.1 200 ",
 		    "\r\nJbpf-Said: damage in 100 %25 of 'a%c3%a4'%0aand more%0a\r\n");
+	/* The first lines of many, whole ones. */
+	must_answer("GET /api/v1/profile?service=warn-much HTTP/1.1\r\n" HOST BEARER "\r\n",
+		    "HTTP/1.1 200 ", "known of it%0a\r\n");
+	await(client("GET /api/v1/profile?service=warn-much HTTP/1.1\r\n" HOST BEARER "\r\n"),
+	      &reply);
+	assert_non_null(strstr(strbuf_str(&reply), "\r\nJbpf-Said: 00: "));
+	assert_true(strstr(strbuf_str(&reply), "\r\n\r\n") - strbuf_str(&reply) < 4096);
 	await(client("GET /api/v1/profile HTTP/1.1\r\n" HOST BEARER "\r\n"), &reply);
 	assert_null(strstr(strbuf_str(&reply), "Jbpf-Said"));
 }
