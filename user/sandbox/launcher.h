@@ -65,7 +65,7 @@ void launcher__free(struct launcher *launcher);
  * nothing else: stdin and stdout are /dev/null there. For poll(); -1 when all have ended.
  */
 int launcher__log_fd(const struct launcher *launcher);
-/* Passes on what has come; launcher__free() does, too. */
+/* Passes on what has come, of those who write on and on a part; launcher__free() does, too. */
 void launcher__relay(struct launcher *launcher);
 /* 0 in a handle of launcher__from_fd(). */
 pid_t launcher__pid(const struct launcher *launcher);

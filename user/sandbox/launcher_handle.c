@@ -22,6 +22,7 @@
 #define ANSWER_TIMEOUT_MS 5000
 #define ANSWER_LOOK_MS	  50
 #define LOG_BYTES	  4096
+#define RELAY_READS_MAX	  16 /* at once: all that a pipe holds, unless it was made larger */
 
 struct launcher {
 	int socket_fd;
@@ -154,8 +155,12 @@ void launcher__relay(struct launcher *launcher)
 
 	if (launcher->log_fd < 0)
 		return;
-	while ((len = read(launcher->log_fd, text, sizeof(text))) > 0)
-		(void)fs_write_all(STDERR_FILENO, text, (size_t)len);
+	/* A namer may write on and on: the rest is there for the next call, and it waits for room meanwhile. */
+	for (int i = 0; i < RELAY_READS_MAX && len > 0; i++) {
+		len = read(launcher->log_fd, text, sizeof(text));
+		if (len > 0)
+			(void)fs_write_all(STDERR_FILENO, text, (size_t)len);
+	}
 	if (len == 0)
 		close_fd(&launcher->log_fd); /* all of them have ended */
 }
