@@ -42,6 +42,7 @@ struct profile {
 	uint32_t entry_cnt;
 	uint32_t entry_cap;	      /* of entries and order */
 	struct profile_chunk *chunks; /* the one being filled comes first */
+	size_t text_bytes;
 	uint64_t sample_cnt;
 	bool is_sorted;
 };
@@ -174,6 +175,7 @@ static int profile_insert(struct profile *profile, uint64_t hash, const char *st
 	profile->entries[id] = (struct profile_stack){ .text = copy, .len = len, .count = count };
 	profile->order[id] = id;
 	profile->entry_cnt++;
+	profile->text_bytes += len + 1;
 	profile->is_sorted = false;
 	profile->sample_cnt = add_saturated(profile->sample_cnt, count);
 	return 0;
@@ -207,6 +209,14 @@ int profile__add_numbered(struct profile *profile, const char *stack, size_t len
 		return 0;
 	*number_out = profile->entry_cnt;
 	return profile_insert(profile, hash, stack, len, count);
+}
+
+int profile__add_known(struct profile *profile, const char *stack, size_t len, uint64_t count,
+		       uint32_t *number_out)
+{
+	uint64_t hash = XXH3_64bits(stack, len);
+
+	return profile_count_known(profile, hash, stack, len, count, number_out) ? 0 : -ENOENT;
 }
 
 int profile__add(struct profile *profile, const char *stack, size_t len, uint64_t count)
@@ -256,6 +266,12 @@ size_t profile__stack_count(const struct profile *profile)
 uint64_t profile__sample_count(const struct profile *profile)
 {
 	return profile->sample_cnt;
+}
+
+size_t profile__bytes(const struct profile *profile)
+{
+	return profile->text_bytes + profile->slot_cnt * sizeof(*profile->slots) +
+	       profile->entry_cnt * (sizeof(*profile->entries) + sizeof(*profile->order));
 }
 
 struct profile_stack profile__stack(const struct profile *profile, size_t index)

@@ -31,6 +31,10 @@ __must_check int profile__add(struct profile *profile, const char *stack, size_t
 __must_check int profile__add_numbered(struct profile *profile, const char *stack, size_t len,
 				       uint64_t count, uint32_t *number_out);
 
+/* The same of a stack that is there already. 0; -ENOENT: it is not, and nothing changed. */
+__must_check int profile__add_known(struct profile *profile, const char *stack, size_t len,
+				    uint64_t count, uint32_t *number_out);
+
 /*
  * Adds folded text: "stack count\n" lines. Lines that are not that are skipped and counted in
  * *bad_line_cnt (may be NULL). 0 or -ENOMEM.
@@ -46,6 +50,8 @@ struct profile_stack {
 
 size_t profile__stack_count(const struct profile *profile);
 uint64_t profile__sample_count(const struct profile *profile);
+/* What the stacks take of memory, about. */
+size_t profile__bytes(const struct profile *profile);
 
 /* Stack `index` in order of insertion, or after profile__sort() in byte order of the text. */
 struct profile_stack profile__stack(const struct profile *profile, size_t index);

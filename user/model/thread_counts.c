@@ -12,8 +12,11 @@
 #include "user/util/strtab.h"
 #include "user/util/vec.h"
 
+#define NAME_BYTES 32 /* what the table takes of memory for a name, beside its text */
+
 struct thread_counts {
 	struct strtab *names;
+	size_t name_bytes;
 	size_t max_names;
 	struct thread_entry *entries;
 	size_t cnt;
@@ -67,15 +70,17 @@ void thread_counts__clear(struct thread_counts *counts)
 
 static int intern(struct thread_counts *counts, const char *name, size_t len, uint32_t *out)
 {
-	uint32_t id = strtab__find(counts->names, name, len);
+	uint32_t id = strtab__find(counts->names, name, len), cnt = strtab__count(counts->names);
 	int err = 0;
 
-	if (id == STRTAB_NONE && strtab__count(counts->names) >= counts->max_names) {
+	if (id == STRTAB_NONE && cnt >= counts->max_names) {
 		name = THREAD_NAME_OTHERS;
 		len = strlen(THREAD_NAME_OTHERS);
 	}
 	if (id == STRTAB_NONE)
 		err = strtab__intern(counts->names, name, len, &id);
+	if (!err && strtab__count(counts->names) > cnt)
+		counts->name_bytes += len + NAME_BYTES;
 	*out = id + 1;
 	return err ? -ENOMEM : 0;
 }
@@ -95,6 +100,11 @@ int thread_counts__add(struct thread_counts *counts, uint32_t line, const char *
 	if (!err)
 		counts->entries[counts->cnt++] = entry;
 	return err;
+}
+
+size_t thread_counts__bytes(const struct thread_counts *counts)
+{
+	return counts->cnt * sizeof(*counts->entries) + counts->name_bytes;
 }
 
 static int compare_entries(const void *left, const void *right)

@@ -53,6 +53,9 @@ void thread_counts__clear(struct thread_counts *counts);
 __must_check int thread_counts__add(struct thread_counts *counts, uint32_t line, const char *name,
 				    size_t len, uint64_t samples);
 
+/* What the counts take of memory, about. */
+size_t thread_counts__bytes(const struct thread_counts *counts);
+
 /*
  * Appends the code. The line of the smallest number is the text's first, and so on: each line of
  * the text was added. `place`: what a line's number becomes before that; NULL = it stays. Nothing

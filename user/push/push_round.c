@@ -12,7 +12,7 @@
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
-#define PIECE_NS (10 * CLICKHOUSE_MINUTE_NS)
+#define PIECE_MINUTES 10
 /* Where the newest window is looked for first; then further back. */
 #define NEWEST_STEP_NS (10 * CLICKHOUSE_MINUTE_NS)
 
@@ -21,6 +21,7 @@ struct piece {
 	const struct push_clock *clock;
 	struct push_sum *sum;
 	uint64_t since_ns, until_ns;
+	bool is_full; /* fewer minutes may have room */
 	int err;
 };
 
@@ -39,7 +40,13 @@ static int take_window(void *ctx, const struct window *window, const char *text,
 {
 	struct piece *piece = ctx;
 
-	return push_sum__add(piece->sum, window, text, len);
+	int err = push_sum__add(piece->sum, window, text, len);
+
+	/* Streams and hours are not in order of time: no minute is complete yet. */
+	if (!err && push_sum__is_full(piece->sum) &&
+	    piece->until_ns - piece->since_ns > CLICKHOUSE_MINUTE_NS)
+		piece->is_full = true;
+	return err ? err : piece->is_full;
 }
 
 static void note_damage(void *ctx, const struct store_damage *stretch)
@@ -78,7 +85,7 @@ static int read_event(struct piece *piece, enum event event)
 	int err =
 		visit_event(piece->round->store, event, piece->since_ns, piece->until_ns, &visitor);
 
-	return err ? err : piece->err;
+	return err < 0 ? err : piece->err;
 }
 
 static int refuse_unreadable(const char *store, int err)
@@ -91,11 +98,11 @@ static int read_piece(struct piece *piece, uint32_t events)
 {
 	int err = piece->sum ? 0 : -ENOMEM;
 
-	for (int event = 0; !err && event < EVENT_CNT; event++) {
+	for (int event = 0; !err && !piece->is_full && event < EVENT_CNT; event++) {
 		if (events & EVENT_BIT(event))
 			err = read_event(piece, (enum event)event);
 	}
-	if (!err)
+	if (!err && !piece->is_full)
 		err = push_sum__finish(piece->sum);
 	return err ? refuse_unreadable(piece->round->store, err) : 0;
 }
@@ -103,6 +110,7 @@ static int read_piece(struct piece *piece, uint32_t events)
 static void add_stats(struct push_sum_stats *total, const struct push_sum_stats *stats)
 {
 	total->over_limit_samples += stats->over_limit_samples;
+	total->over_limit_lines += stats->over_limit_lines;
 	total->dropped_windows += stats->dropped_windows;
 	total->dropped_samples += stats->dropped_samples;
 	total->bad_lines += stats->bad_lines;
@@ -113,25 +121,27 @@ static void add_stats(struct push_sum_stats *total, const struct push_sum_stats 
 				stats->over_limit_samples, stats->dropped_samples);
 }
 
+/* 0; 1: it has no room for so many minutes, and nothing was sent; -errno. */
 static int send_piece(struct push_round *round, uint32_t events, const struct push_clock *clock,
 		      uint64_t until_ns, size_t *streams)
 {
 	struct piece piece = { .round = round,
 			       .clock = clock,
-			       .sum = push_sum__new(),
+			       .sum = push_sum__new(round->max_bytes ? round->max_bytes :
+								       PUSH_SUM_MAX_BYTES),
 			       .since_ns = round->reached_ns,
 			       .until_ns = until_ns };
 	int err = read_piece(&piece, events);
 
-	if (!err) {
+	if (!err && !piece.is_full) {
 		err = round->ops->send(round->server, piece.sum, &round->sent);
 		round->is_server_failure = err != 0;
 	}
-	if (!err)
+	if (!err && !piece.is_full)
 		add_stats(&round->summed, push_sum__stats(piece.sum));
 	*streams = piece.sum ? push_sum__count(piece.sum) : 0;
 	push_sum__free(piece.sum);
-	return err;
+	return err ? err : piece.is_full;
 }
 
 static void widen(struct cmd_store_range *all, const struct cmd_store_range *range)
@@ -222,9 +232,9 @@ static int find_newest(const char *store, uint32_t events, uint64_t now_ns, stru
 /* ---- a round ---- */
 
 /* Of a piece that was not confirmed nobody knows what the server has: where that counts twice, it is short. */
-static uint64_t piece_ns(const struct push_round *round)
+static uint64_t piece_minutes(const struct push_round *round)
 {
-	return round->ops->adds_up ? CLICKHOUSE_MINUTE_NS : PIECE_NS;
+	return round->ops->adds_up ? 1 : PIECE_MINUTES;
 }
 
 static int confirm(struct push_round *round, uint64_t until_ns, size_t streams)
@@ -299,10 +309,11 @@ static int begin(struct push_round *round, uint32_t events, uint64_t now_ns)
 static int send_until(struct push_round *round, uint32_t events, const struct push_clock *clock,
 		      uint64_t end_ns)
 {
+	uint64_t minutes = piece_minutes(round);
 	int err = 0;
 
-	while (!err && round->reached_ns < end_ns) {
-		uint64_t until_ns = round->reached_ns + piece_ns(round);
+	while (err >= 0 && round->reached_ns < end_ns) {
+		uint64_t until_ns = round->reached_ns + minutes * CLICKHOUSE_MINUTE_NS;
 		size_t streams;
 
 		if (until_ns > end_ns)
@@ -310,6 +321,10 @@ static int send_until(struct push_round *round, uint32_t events, const struct pu
 		err = send_piece(round, events, clock, until_ns, &streams);
 		if (!err)
 			err = confirm(round, until_ns, streams);
+		/* Half as many, or, once there was room, twice as many again. */
+		minutes = err > 0 ? (minutes + 1) / 2 : 2 * minutes;
+		if (minutes > piece_minutes(round))
+			minutes = piece_minutes(round);
 	}
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One round of jbpf push: all minutes of the store that are complete and that the server does not have, in
- * pieces of ten minutes, each confirmed before the cursor moves.
+ * pieces of ten minutes, or of fewer when these are too large, each confirmed before the cursor moves.
  *
  * In: a store, a cursor's file and a server. Out: rows or profiles at the server, and the cursor moved. The caller
  * owns the round, and the round the server's state.
@@ -24,6 +24,7 @@ struct push_round {
 	const struct push_server_ops *ops;
 	void *server; /* of ops; owned */
 	struct push_place place;
+	size_t max_bytes; /* of a sum; 0 = PUSH_SUM_MAX_BYTES */
 
 	/* What is sent next, in this process; 0 = the first round, or one failed. */
 	uint64_t reached_ns;

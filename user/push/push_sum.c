@@ -16,8 +16,10 @@
 #include "user/util/lines.h"
 #include "user/util/vec.h"
 
-#define MINUTE_S  60
-#define FIRST_CAP 256
+#define MINUTE_S	   60
+#define FIRST_CAP	   256
+#define STREAM_BYTES	   4096 /* of memory, about, beside its stacks */
+#define PROCESS_NAME_BYTES 255	/* of a stack past the limit */
 
 struct minute {
 	uint32_t unix_s;
@@ -32,6 +34,8 @@ struct push_sum {
 	size_t slot_cap;
 	struct minute *minutes;
 	size_t minute_cnt, minute_cap;
+	size_t max_bytes;
+	size_t bytes; /* of what is in the streams, about */
 	struct push_sum_stats stats;
 };
 
@@ -46,13 +50,18 @@ static void stream_free(struct push_stream *stream)
 	strbuf_release(&stream->lines_text);
 	strbuf_release(&stream->cells_code);
 	strbuf_release(&stream->threads_code);
+	strbuf_release(&stream->over_limit);
 	free(stream->labels);
 	free(stream);
 }
 
-struct push_sum *push_sum__new(void)
+struct push_sum *push_sum__new(size_t max_bytes)
 {
-	return calloc(1, sizeof(struct push_sum));
+	struct push_sum *sum = calloc(1, sizeof(*sum));
+
+	if (sum)
+		sum->max_bytes = max_bytes;
+	return sum;
 }
 
 void push_sum__free(struct push_sum *sum)
@@ -75,6 +84,11 @@ size_t push_sum__count(const struct push_sum *sum)
 const struct push_stream *push_sum__get(const struct push_sum *sum, size_t index)
 {
 	return sum->streams[index];
+}
+
+bool push_sum__is_full(const struct push_sum *sum)
+{
+	return sum->bytes + sum->cnt * STREAM_BYTES > sum->max_bytes;
 }
 
 const struct push_sum_stats *push_sum__stats(const struct push_sum *sum)
@@ -203,38 +217,85 @@ static int find_stream(struct push_sum *sum, const struct window *window, struct
 
 /* ---- adding ---- */
 
+static bool has_room(const struct push_sum *sum)
+{
+	return sum->bytes <= sum->max_bytes;
+}
+
+static size_t bytes_of(const struct push_stream *stream)
+{
+	return profile__bytes(stream->stacks) + profile__bytes(stream->lines) +
+	       thread_counts__bytes(stream->threads);
+}
+
+/* One stack of a stream for all that is past the limit, by the process of the first of it. */
+static int name_over_limit(struct push_stream *stream, const struct line *line, size_t stack_len)
+{
+	const char *separator = memchr(line->at, ';', stack_len);
+	size_t len = separator ? (size_t)(separator - line->at) : stack_len;
+
+	if (stream->over_limit.len)
+		return 0;
+	strbuf_append(&stream->over_limit, line->at,
+		      len < PROCESS_NAME_BYTES ? len : PROCESS_NAME_BYTES);
+	strbuf_puts(&stream->over_limit, ";" PUSH_OVER_LIMIT_FRAME);
+	return strbuf_error(&stream->over_limit);
+}
+
 static int add_stack(struct push_sum *sum, struct push_stream *stream, struct minute *minute,
 		     const struct line *line, size_t stack_len, uint64_t count, uint32_t *number)
 {
 	size_t before = profile__stack_count(stream->stacks);
-	const char *separator;
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	int err;
 
-	if (minute->stack_cnt < PUSH_STACKS_PER_MINUTE) {
+	if (minute->stack_cnt < PUSH_STACKS_PER_MINUTE && has_room(sum)) {
 		err = profile__add_numbered(stream->stacks, line->at, stack_len, count, number);
 		minute->stack_cnt += profile__stack_count(stream->stacks) > before;
 		return err;
 	}
-	separator = memchr(line->at, ';', stack_len);
-	strbuf_append(&text, line->at, separator ? (size_t)(separator - line->at) : stack_len);
-	strbuf_puts(&text, ";" PUSH_OVER_LIMIT_FRAME);
-	if (strbuf_error(&text))
-		return strbuf_error(&text);
+	err = profile__add_known(stream->stacks, line->at, stack_len, count, number);
+	if (err != -ENOENT)
+		return err;
+	err = name_over_limit(stream, line, stack_len);
+	if (err)
+		return err;
 	sum->stats.over_limit_samples += count;
-	return profile__add_numbered(stream->stacks, text.data, text.len, count, number);
+	return profile__add_numbered(stream->stacks, stream->over_limit.data,
+				     stream->over_limit.len, count, number);
 }
 
-/* Whose samples of the line they are. */
-static int add_threads(struct push_stream *stream, struct thread_reader *reader, uint32_t number,
-		       uint64_t count)
+/* Whose samples of the line they are. Past the limit that is not known. */
+static int add_threads(const struct push_sum *sum, struct push_stream *stream,
+		       struct thread_reader *reader, uint32_t number, uint64_t count)
 {
 	struct thread_part part;
 	int err = 0;
 
+	if (!has_room(sum))
+		return thread_counts__add(stream->threads, number, NULL, 0, count);
 	thread_reader_line(reader, count);
 	while (!err && thread_reader_next(reader, &part))
 		err = thread_counts__add(stream->threads, number, part.name, part.len, part.count);
+	return err;
+}
+
+/* A stack of the text. */
+static int add_line(struct push_sum *sum, struct push_stream *stream, struct minute *minute,
+		    const struct line *line, struct thread_reader *reader)
+{
+	size_t stack_len, before = bytes_of(stream);
+	uint64_t count;
+	uint32_t number;
+	int err;
+
+	if (!folded_line_split(line->at, line->len, &stack_len, &count) || !count) {
+		sum->stats.bad_lines++;
+		return 0;
+	}
+	err = add_stack(sum, stream, minute, line, stack_len, count, &number);
+	if (!err)
+		err = add_threads(sum, stream, reader, number, count);
+	sum->bytes += bytes_of(stream) - before;
 	return err;
 }
 
@@ -250,31 +311,23 @@ static int add_text(struct push_sum *sum, struct push_stream *stream, struct min
 		sum->stats.bad_lines++;
 		err = thread_reader_open(&reader, NULL, 0);
 	}
-	while (!err && lines_next(&lines, &line)) {
-		size_t stack_len;
-		uint64_t count;
-		uint32_t number;
-
-		if (!folded_line_split(line.at, line.len, &stack_len, &count) || !count) {
-			sum->stats.bad_lines++;
-			continue;
-		}
-		err = add_stack(sum, stream, minute, &line, stack_len, count, &number);
-		if (!err)
-			err = add_threads(stream, &reader, number, count);
-	}
+	while (!err && lines_next(&lines, &line))
+		err = add_line(sum, stream, minute, &line, &reader);
 	return err;
 }
 
 /* What is beside the stacks. Codes that cannot be read are left out and counted. */
 static int add_rest(struct push_sum *sum, struct push_stream *stream, const struct window *window)
 {
-	size_t bad_lines = 0;
+	size_t bad_lines = 0, before = bytes_of(stream);
 	int err = 0;
 
-	if (window->lines)
+	if (window->lines && !has_room(sum))
+		sum->stats.over_limit_lines++;
+	else if (window->lines)
 		err = profile__add_folded(stream->lines, window->lines, window->lines_len,
 					  &bad_lines);
+	sum->bytes += bytes_of(stream) - before;
 	sum->stats.bad_lines += bad_lines;
 	if (err || !window->cells)
 		return err;

@@ -20,6 +20,7 @@ struct scene {
 	uint64_t at_s;	 /* true time since TEST_NS */
 	int64_t ahead_s; /* the clock */
 	uint64_t suspended_s;
+	size_t largest_sum;			/* streams */
 	uint64_t stored[MINUTES], got[MINUTES]; /* samples, by minute from BASE_S on */
 };
 
@@ -41,6 +42,8 @@ static int take_sum(void *state, const struct push_sum *sum, struct push_send_st
 			continue;
 		*got = stream->window.counts.samples + (scene->ops.adds_up ? *got : 0);
 	}
+	if (push_sum__count(sum) > scene->largest_sum)
+		scene->largest_sum = push_sum__count(sum);
 	stats->window_rows += push_sum__count(sum);
 	return 0;
 }
@@ -299,6 +302,62 @@ static void quiet_host_and_idle_store_are_not_behind(void **state)
 	}
 }
 
+/* Each window has a stack of its own. */
+static void store_long_stacks(struct scene *scene, uint64_t until_s)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	for (; scene->at_s < until_s; scene->at_s += 10) {
+		const struct window window = {
+			.start_unix_ns = unix_of(scene, scene->at_s) * S,
+			.start_boot_ns = BOOT_NS + scene->at_s * S,
+			.duration_ns = 10 * S,
+			.pid = 1000,
+			.counts.samples = 1,
+		};
+
+		strbuf_clear(&text);
+		strbuf_printf(&text, "java;%0*u 1\n", 3000, (unsigned int)scene->at_s);
+		assert_int_equal(store_writer__add(scene->writer, &window, text.data, text.len), 0);
+		scene->stored[(unix_of(scene, scene->at_s) - BASE_S) / 60]++;
+	}
+	test_commit(scene->writer);
+}
+
+static void minutes_that_are_too_large_together_are_sent_apart(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct scene scene;
+
+		scene_make(&scene, kinds[i]);
+		store_long_stacks(&scene, 1800);
+		/* Room for three minutes. */
+		scene.round.max_bytes = 3 * 6 * 3000 + 30000;
+		end_of_it(&scene);
+		assert_int_equal(lacking(&scene), 0);
+		assert_int_equal(scene.round.summed.over_limit_samples, 0);
+		assert_in_range(scene.largest_sum, 1, kinds[i] ? 1 : 4);
+		scene_remove(&scene);
+	}
+}
+
+static void minute_that_is_too_large_by_itself_is_sent_with_all_its_samples(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct scene scene;
+
+		scene_make(&scene, kinds[i]);
+		store_long_stacks(&scene, 1800);
+		scene.round.max_bytes = 2 * 3000;
+		end_of_it(&scene);
+		assert_int_equal(lacking(&scene), 0);
+		assert_in_range(scene.round.summed.over_limit_samples, 1, 179);
+		scene_remove(&scene);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +367,8 @@ int main(void)
 		cmocka_unit_test(clock_behind_for_a_while_sends_nothing_twice),
 		cmocka_unit_test(window_that_a_suspend_interrupted_is_sent),
 		cmocka_unit_test(windows_of_ten_minutes_are_sent),
+		cmocka_unit_test(minutes_that_are_too_large_together_are_sent_apart),
+		cmocka_unit_test(minute_that_is_too_large_by_itself_is_sent_with_all_its_samples),
 		cmocka_unit_test(quiet_host_and_idle_store_are_not_behind),
 	};
 

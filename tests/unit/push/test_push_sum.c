@@ -38,7 +38,7 @@ static void add(struct push_sum *sum, const struct window *window, const char *t
 
 static void windows_of_a_minute_become_one_and_others_do_not(void **state)
 {
-	struct push_sum *sum = push_sum__new();
+	struct push_sum *sum = push_sum__new(PUSH_SUM_MAX_BYTES);
 	struct window late = window_at(55, 1), early = window_at(0, 1), next = window_at(60, 1),
 		      other = window_at(0, 2);
 	const struct push_stream *first;
@@ -81,7 +81,7 @@ static void threads_of(struct thread_reader *reader, uint64_t samples, char *out
 
 static void threads_stay_with_their_stacks(void **state)
 {
-	struct push_sum *sum = push_sum__new();
+	struct push_sum *sum = push_sum__new(PUSH_SUM_MAX_BYTES);
 	struct thread_counts *counts = thread_counts__new(0);
 	struct window with = window_at(0, 1), without = window_at(10, 1);
 	__cleanup_strbuf struct strbuf code = STRBUF_INIT;
@@ -112,7 +112,7 @@ static void threads_stay_with_their_stacks(void **state)
 
 static void cells_and_lines_add_up(void **state)
 {
-	struct push_sum *sum = push_sum__new();
+	struct push_sum *sum = push_sum__new(PUSH_SUM_MAX_BYTES);
 	struct window early = window_at(0, 1), late = window_at(10, 1);
 	__cleanup_strbuf struct strbuf code = STRBUF_INIT;
 	const struct window *window;
@@ -141,7 +141,7 @@ static void cells_and_lines_add_up(void **state)
 
 static void what_is_damaged_is_counted_and_the_rest_is_kept(void **state)
 {
-	struct push_sum *sum = push_sum__new();
+	struct push_sum *sum = push_sum__new(PUSH_SUM_MAX_BYTES);
 	struct window window = window_at(0, 1);
 
 	(void)state;
@@ -158,7 +158,7 @@ static void what_is_damaged_is_counted_and_the_rest_is_kept(void **state)
 static void stacks_over_the_limit_keep_their_samples(void **state)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	struct push_sum *sum = push_sum__new();
+	struct push_sum *sum = push_sum__new(PUSH_SUM_MAX_BYTES);
 	struct window window = window_at(0, 1), next = window_at(60, 1);
 
 	(void)state;
@@ -177,9 +177,77 @@ static void stacks_over_the_limit_keep_their_samples(void **state)
 	push_sum__free(sum);
 }
 
+#define SMALL_BYTES 100000
+#define LONG_FRAME  5000
+
+/* `cnt` stacks, and what push_sum keeps of them stays small. */
+static void add_long_stacks(struct push_sum *sum, const struct window *window, int cnt)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	for (int i = 0; i < cnt; i++)
+		strbuf_printf(&text, "java;m%d_%0*d 1\n", i, LONG_FRAME, i);
+	assert_int_equal(strbuf_error(&text), 0);
+	add(sum, window, text.data);
+}
+
+static void memory_of_long_stacks_has_a_limit(void **state)
+{
+	struct push_sum *sum = push_sum__new(SMALL_BYTES);
+	struct window window = window_at(0, 1), other = window_at(0, 2);
+	const struct push_stream *first;
+	uint64_t over;
+	size_t bytes = 0;
+
+	(void)state;
+	add(sum, &other, "java;steady 1\n");
+	assert_false(push_sum__is_full(sum));
+	add_long_stacks(sum, &window, 1000);
+	assert_true(push_sum__is_full(sum));
+	over = push_sum__stats(sum)->over_limit_samples;
+	assert_in_range(over, 900, 999);
+	/* What is there is still counted, and no source lines come any more. */
+	other.lines = "b_[j];B.java:1 2\n";
+	other.lines_len = strlen(other.lines);
+	add(sum, &other, "java;steady 2\n");
+	assert_int_equal(push_sum__stats(sum)->over_limit_samples, over);
+	assert_int_equal(push_sum__stats(sum)->over_limit_lines, 1);
+	assert_int_equal(push_sum__finish(sum), 0);
+	for (size_t i = 0; i < push_sum__count(sum); i++) {
+		const struct push_stream *stream = push_sum__get(sum, i);
+
+		assert_int_equal(profile__sample_count(stream->stacks),
+				 stream->window.pid == 1 ? 1000 : 3);
+		for (size_t j = 0; j < profile__stack_count(stream->stacks); j++)
+			bytes += profile__stack(stream->stacks, j).len;
+	}
+	assert_in_range(bytes, 1, SMALL_BYTES + LONG_FRAME);
+	first = push_sum__get(sum, push_sum__get(sum, 0)->window.pid == 1 ? 0 : 1);
+	assert_string_equal(profile__stack(first->stacks, 0).text, "java;" PUSH_OVER_LIMIT_FRAME);
+	assert_int_equal(profile__stack(first->stacks, 0).count, over);
+	push_sum__free(sum);
+}
+
+static void names_of_processes_past_the_limit_take_no_memory(void **state)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	struct push_sum *sum = push_sum__new(0);
+	struct window window = window_at(0, 1);
+
+	(void)state;
+	strbuf_puts(&text, "java;fits 1\n");
+	for (int i = 0; i < 1000; i++)
+		strbuf_printf(&text, "name%d;m 1\n", i);
+	add(sum, &window, text.data);
+	assert_int_equal(push_sum__finish(sum), 0);
+	assert_int_equal(profile__stack_count(push_sum__get(sum, 0)->stacks), 2);
+	assert_int_equal(push_sum__stats(sum)->over_limit_samples, 1000);
+	push_sum__free(sum);
+}
+
 static void streams_over_the_limit_are_dropped_and_counted(void **state)
 {
-	struct push_sum *sum = push_sum__new();
+	struct push_sum *sum = push_sum__new(PUSH_SUM_MAX_BYTES);
 
 	(void)state;
 	for (uint32_t pid = 1; pid <= PUSH_STREAMS_PER_MINUTE + 2; pid++) {
@@ -201,6 +269,8 @@ int main(void)
 		cmocka_unit_test(cells_and_lines_add_up),
 		cmocka_unit_test(what_is_damaged_is_counted_and_the_rest_is_kept),
 		cmocka_unit_test(stacks_over_the_limit_keep_their_samples),
+		cmocka_unit_test(memory_of_long_stacks_has_a_limit),
+		cmocka_unit_test(names_of_processes_past_the_limit_take_no_memory),
 		cmocka_unit_test(streams_over_the_limit_are_dropped_and_counted),
 	};
 
