@@ -124,7 +124,7 @@ static int find_newest(struct store_source *reader, struct newest *newest)
 		if (err)
 			return err;
 	}
-	return newest->is_unreadable ? -EIO : 0;
+	return 0;
 }
 
 /* 0 or -errno. */
@@ -161,10 +161,11 @@ static int part_range(struct store_source *part, struct cmd_store_range *out)
 	out->first_unix_ns = oldest.first_unix_ns;
 	out->last_unix_ns = newest.last_unix_ns ? newest.last_unix_ns : oldest.first_unix_ns;
 	out->is_first_unsure = oldest.is_unreadable;
+	out->is_last_unsure = newest.is_unreadable;
 	return err;
 }
 
-int cmd_store_range(struct store_source *source, struct cmd_store_range *out)
+int cmd_store_range_known(struct store_source *source, struct cmd_store_range *out)
 {
 	struct cmd_store_range all = { .last_unix_ns = 0 };
 	struct store_source *part;
@@ -175,6 +176,7 @@ int cmd_store_range(struct store_source *source, struct cmd_store_range *out)
 
 		err = part_range(part, &of_part);
 		all.is_first_unsure |= of_part.is_first_unsure;
+		all.is_last_unsure |= of_part.is_last_unsure;
 		if (err || !of_part.last_unix_ns)
 			continue;
 		if (!all.first_unix_ns || of_part.first_unix_ns < all.first_unix_ns)
@@ -185,6 +187,19 @@ int cmd_store_range(struct store_source *source, struct cmd_store_range *out)
 	if (!err)
 		*out = all;
 	return err;
+}
+
+int cmd_store_range(struct store_source *source, struct cmd_store_range *out)
+{
+	struct cmd_store_range range;
+	int err = cmd_store_range_known(source, &range);
+
+	if (err)
+		return err;
+	if (range.is_last_unsure)
+		return -EIO;
+	*out = range;
+	return 0;
 }
 
 void cmd_store_damage_note(struct cmd_store_damage *damage, const struct store_damage *stretch)

@@ -27,6 +27,7 @@ struct cmd_store_range {
 	uint64_t first_unix_ns;
 	uint64_t last_unix_ns;
 	bool is_first_unsure; /* older ones could not be read */
+	bool is_last_unsure;  /* the newest hours could not be read */
 };
 
 /*
@@ -34,6 +35,8 @@ struct cmd_store_range {
  * with 0, and -EIO means that the newest hours could not be read.
  */
 __must_check int cmd_store_range(struct store_source *source, struct cmd_store_range *out);
+/* The same of what can be read: it may be unsure at both ends. */
+__must_check int cmd_store_range_known(struct store_source *source, struct cmd_store_range *out);
 
 #define CMD_STORE_DAMAGE_NAMED 10
 

@@ -26,6 +26,7 @@
 #define WHY_BYTES	512
 #define BACK_OFF_MIN_NS (2 * CLOCK_NS_PER_S)
 #define BACK_OFF_MAX_NS (300 * CLOCK_NS_PER_S)
+#define ONCE_PAUSE_NS	CLOCK_NS_PER_S
 #define STATE_MODE	0755
 
 struct push {
@@ -61,13 +62,6 @@ static const struct remote_failure *failure_of(const struct push *push)
 	return push->round.ops->failure(push->round.server);
 }
 
-/* Will it be well again without a person? */
-static bool is_passing(const struct push *push, int err)
-{
-	return err != -EPROTONOSUPPORT &&
-	       (err != -EIO || failure_of(push)->fault == REMOTE_FAULT_PASSING);
-}
-
 static void tell_failure(struct push *push, int err)
 {
 	const struct remote_failure *failure = failure_of(push);
@@ -93,6 +87,7 @@ static int try_round(struct push *push)
 	push->asked_ns = 0;
 	if (!push->is_checked && ops->check)
 		err = ops->check(push->round.server);
+	push->round.is_server_failure = err != 0;
 	if (err == -EPROTONOSUPPORT)
 		return err;
 	if (!err) {
@@ -124,6 +119,12 @@ static int push_once(struct push *push)
 	int err = try_round(push);
 
 	push->failure_cnt += err != 0;
+	/* The next one would begin with its first try again, and come no further. */
+	while (err && push->round.unreadable.is_waiting) {
+		sleep_ns(ONCE_PAUSE_NS);
+		err = try_round(push);
+		push->failure_cnt += err != 0;
+	}
 	report(push);
 	if (err)
 		return CMD_EXIT_FAILED;
@@ -143,7 +144,7 @@ static int push_for_ever(struct push *push)
 
 		push->failure_cnt += err != 0;
 		report(push);
-		if (err && !is_passing(push, err))
+		if (err && !push_round_is_passing(&push->round, err))
 			return CMD_EXIT_FAILED;
 		if (!err) {
 			push->back_off_ns = 0;

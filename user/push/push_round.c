@@ -53,7 +53,7 @@ static void note_damage(void *ctx, const struct store_damage *stretch)
 {
 	struct piece *piece = ctx;
 
-	if (stretch->is_unreadable)
+	if (push_unreadable_meet(&piece->round->unreadable, stretch))
 		piece->err = -EIO;
 	cmd_store_damage_note(&piece->round->damage, stretch);
 }
@@ -170,7 +170,7 @@ static int store_range(const char *store, uint32_t events, struct cmd_store_rang
 		err = cmd_store_open_event(store, (enum event)event, &reader);
 		if (err)
 			return err;
-		err = cmd_store_range(reader, &range);
+		err = cmd_store_range_known(reader, &range);
 		store_source__free(reader);
 		if (!err)
 			widen(all, &range);
@@ -182,8 +182,9 @@ static int store_range(const char *store, uint32_t events, struct cmd_store_rang
 
 struct newest_search {
 	struct push_newest newest;
+	struct push_unreadable *unreadable;
 	uint64_t now_ns;
-	bool is_unreadable;
+	bool is_unreadable; /* and is to be tried again */
 };
 
 /* Refuses every window, so that no text is decoded. */
@@ -197,13 +198,16 @@ static bool note_newest(void *ctx, const struct window *window)
 
 static void note_unreadable(void *ctx, const struct store_damage *stretch)
 {
-	((struct newest_search *)ctx)->is_unreadable |= stretch->is_unreadable;
+	struct newest_search *search = ctx;
+
+	search->is_unreadable |= push_unreadable_meet(search->unreadable, stretch);
 }
 
 /* Host records, too: an idle host has nothing else. Backwards in steps that double. */
-static int find_newest(const char *store, uint32_t events, uint64_t now_ns, struct push_newest *out)
+static int find_newest(struct push_round *round, uint32_t events, uint64_t now_ns,
+		       struct push_newest *out)
 {
-	struct newest_search search = { .now_ns = now_ns };
+	struct newest_search search = { .unreadable = &round->unreadable, .now_ns = now_ns };
 	const struct store_visitor visitor = {
 		.ctx = &search,
 		.merge_ns = CLICKHOUSE_MINUTE_NS,
@@ -217,14 +221,14 @@ static int find_newest(const char *store, uint32_t events, uint64_t now_ns, stru
 		since_ns = step < now_ns ? now_ns - step : 0;
 		for (int event = 0; !err && event < EVENT_CNT; event++) {
 			if (events & EVENT_BIT(event))
-				err = visit_event(store, (enum event)event, since_ns, now_ns,
+				err = visit_event(round->store, (enum event)event, since_ns, now_ns,
 						  &visitor);
 		}
 		if (!err && search.is_unreadable)
 			err = -EIO;
 	}
 	if (err)
-		return refuse_unreadable(store, err);
+		return refuse_unreadable(round->store, err);
 	*out = search.newest;
 	return 0;
 }
@@ -298,7 +302,8 @@ static int begin(struct push_round *round, uint32_t events, uint64_t now_ns)
 	if (err)
 		return err;
 	/* Behind what cannot be read now the cursor would never come back to it. */
-	if (range.is_first_unsure && range.first_unix_ns > round->place.cursor_ns)
+	if (range.is_first_unsure && range.first_unix_ns > round->place.cursor_ns &&
+	    push_unreadable_meet_older(&round->unreadable))
 		return refuse_unreadable(round->store, -EIO);
 	if (range.last_unix_ns)
 		round->reached_ns = push_span_begin(&round->place, range.first_unix_ns, now_ns,
@@ -345,7 +350,7 @@ static int send_all(struct push_round *round, const struct push_clock *clock)
 		       round->store);
 		return -ENOENT;
 	}
-	err = find_newest(round->store, events, clock->unix_ns, &newest);
+	err = find_newest(round, events, clock->unix_ns, &newest);
 	if (err || !newest.end_ns)
 		return err;
 	turn(round, clock);
@@ -369,10 +374,21 @@ int push_round(struct push_round *round, const struct push_clock *clock)
 	int err;
 
 	round->is_server_failure = false;
+	push_unreadable_begin_round(&round->unreadable);
 	err = send_all(round, clock);
+	push_unreadable_end_round(&round->unreadable, err);
 	if (err)
 		round->reached_ns = 0;
 	return err;
+}
+
+/* What failed here is tried again: a disk has room again, a file can be read, or is given up. */
+bool push_round_is_passing(const struct push_round *round, int err)
+{
+	if (!round->is_server_failure)
+		return true;
+	return err != -EPROTONOSUPPORT &&
+	       (err != -EIO || round->ops->failure(round->server)->fault == REMOTE_FAULT_PASSING);
 }
 
 void push_round_read_clock(struct push_clock *out)
@@ -395,4 +411,5 @@ void push_round_release(struct push_round *round)
 {
 	if (round->ops)
 		round->ops->free(round->server);
+	push_unreadable_release(&round->unreadable);
 }

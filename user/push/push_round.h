@@ -15,6 +15,7 @@
 #include "user/cli/cmd_store.h"
 #include "user/push/push_server.h"
 #include "user/push/push_span.h"
+#include "user/push/push_unreadable.h"
 #include "user/util/attributes.h"
 
 /* Zero-initialise and fill the first part; end with push_round_release(). */
@@ -34,11 +35,18 @@ struct push_round {
 	struct push_send_stats sent;
 	struct push_sum_stats summed;
 	struct cmd_store_damage damage;
-	bool is_server_failure; /* of the last round: ops->failure() says more, and nothing is told yet */
+	struct push_unreadable unreadable;
+	/* Of the last round, or of the server's check before it: ops->failure() says more, and nothing is told yet. */
+	bool is_server_failure;
 };
 
-/* 0; or -errno: nothing is lost, the next one begins ten minutes before the cursor, or at it (adds_up). */
+/*
+ * 0; or -errno: nothing is lost, the next one begins ten minutes before the cursor, or at it (adds_up). What cannot be
+ * read fails it PUSH_UNREADABLE_TRIES times, and is given up then.
+ */
 __must_check int push_round(struct push_round *round, const struct push_clock *clock);
+/* Will what the last round failed with be well again without a person? */
+bool push_round_is_passing(const struct push_round *round, int err);
 void push_round_read_clock(struct push_clock *out);
 /* Unix ns; all samples before it are at the server, as far as is known; 0 = none yet. */
 uint64_t push_round_sent_until(const struct push_round *round);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A jbpfd stores, a push sends, and the clock of both steps meanwhile: all that is stored arrives, and once. */
+#include <errno.h>
+
 #include "tests/unit/store_testing.h"
 #include "user/push/push_cursor.h"
 #include "user/push/push_round.h"
@@ -20,7 +22,8 @@ struct scene {
 	uint64_t at_s;	 /* true time since TEST_NS */
 	int64_t ahead_s; /* the clock */
 	uint64_t suspended_s;
-	size_t largest_sum;			/* streams */
+	size_t largest_sum; /* streams */
+	struct remote_failure failure;
 	uint64_t stored[MINUTES], got[MINUTES]; /* samples, by minute from BASE_S on */
 };
 
@@ -104,7 +107,7 @@ static void store_window(struct scene *scene, uint64_t begin_s, uint32_t pid)
 		scene->stored[(unix_of(scene, begin_s) - BASE_S) / 60]++;
 }
 
-static void run_round(struct scene *scene)
+static int try_round(struct scene *scene)
 {
 	const struct push_clock clock = {
 		.unix_ns = unix_of(scene, scene->at_s) * S,
@@ -112,7 +115,12 @@ static void run_round(struct scene *scene)
 		.suspended_ns = scene->suspended_s * S,
 	};
 
-	assert_int_equal(push_round(&scene->round, &clock), 0);
+	return push_round(&scene->round, &clock);
+}
+
+static void run_round(struct scene *scene)
+{
+	assert_int_equal(try_round(scene), 0);
 }
 
 /* Windows of ten seconds, and a round a minute. */
@@ -358,6 +366,109 @@ static void minute_that_is_too_large_by_itself_is_sent_with_all_its_samples(void
 	}
 }
 
+/* What is there cannot be known: it is no file of the store. */
+static void make_unreadable(const struct scene *scene, const char *name)
+{
+	char path[256];
+
+	assert_int_equal(symlink("nowhere", test_path(&scene->store, name, path)), 0);
+}
+
+static void unreadable_place_is_given_up_after_some_tries_and_told(void **state)
+{
+	static const char *const names[] = { TEST_HOUR "-7.zst", "v1/cpu/2026/11/20.zst" };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(kinds); i++) {
+		struct scene scene;
+
+		scene_make(&scene, kinds[i % 2]);
+		scene.at_s = 10;
+		store_window(&scene, 0, 1000);
+		make_unreadable(&scene, names[i / 2]);
+		scene.at_s = 600;
+		store_window(&scene, 590, 1000);
+		scene.at_s = 700;
+		for (int try = 0; try < PUSH_UNREADABLE_TRIES; try++)
+			assert_int_equal(try_round(&scene), -EIO);
+		assert_int_equal(scene.round.unreadable.cnt, 0);
+		run_round(&scene);
+		/* The other file is before all that is sent. */
+		assert_int_equal(scene.round.unreadable.cnt, i / 2 ? 0 : 1);
+		run_until(&scene, 1200, 1000);
+		end_of_it(&scene);
+		assert_int_equal(lacking(&scene), 0);
+		assert_int_equal(scene.round.unreadable.cnt, i / 2 ? 0 : 1);
+		scene_remove(&scene);
+	}
+}
+
+static const struct remote_failure *fail_as_told(const void *state)
+{
+	return &((const struct scene *)state)->failure;
+}
+
+static int refuse_sum(void *state, const struct push_sum *sum, struct push_send_stats *stats)
+{
+	(void)state;
+	(void)sum;
+	(void)stats;
+	return -EIO;
+}
+
+/* What the server said before is no reason to end. */
+static void unreadable_place_is_not_taken_for_what_the_server_said(void **state)
+{
+	struct scene scene;
+	int err;
+
+	(void)state;
+	scene_make(&scene, false);
+	scene.ops.failure = fail_as_told;
+	scene.ops.send = refuse_sum;
+	scene.failure.fault = REMOTE_FAULT_PERSON;
+	scene.at_s = 10;
+	store_window(&scene, 0, 1000);
+	scene.at_s = 3600;
+	err = try_round(&scene);
+	assert_int_equal(err, -EIO);
+	assert_false(push_round_is_passing(&scene.round, err));
+	scene.failure.fault = REMOTE_FAULT_PASSING;
+	assert_true(push_round_is_passing(&scene.round, err));
+	scene.failure.fault = REMOTE_FAULT_PERSON;
+	make_unreadable(&scene, TEST_HOUR "-7.zst");
+	err = try_round(&scene);
+	assert_int_equal(err, -EIO);
+	assert_true(push_round_is_passing(&scene.round, err));
+	scene_remove(&scene);
+}
+
+static void place_that_can_be_read_again_in_time_is_sent(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct scene scene;
+		char path[256], away[256];
+
+		scene_make(&scene, kinds[i]);
+		run_until(&scene, 20, 1000);
+		test_path(&scene.store, TEST_FILE, path);
+		test_path(&scene.store, TEST_HOUR ".away", away);
+		assert_int_equal(rename(path, away), 0);
+		make_unreadable(&scene, TEST_FILE);
+		scene.at_s = 4000;
+		store_window(&scene, 3990, 1000);
+		scene.at_s = 4200;
+		for (int try = 1; try < PUSH_UNREADABLE_TRIES; try++)
+			assert_int_equal(try_round(&scene), -EIO);
+		assert_int_equal(rename(away, path), 0);
+		end_of_it(&scene);
+		assert_int_equal(lacking(&scene), 0);
+		assert_int_equal(scene.round.unreadable.cnt, 0);
+		scene_remove(&scene);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,6 +478,9 @@ int main(void)
 		cmocka_unit_test(clock_behind_for_a_while_sends_nothing_twice),
 		cmocka_unit_test(window_that_a_suspend_interrupted_is_sent),
 		cmocka_unit_test(windows_of_ten_minutes_are_sent),
+		cmocka_unit_test(unreadable_place_is_given_up_after_some_tries_and_told),
+		cmocka_unit_test(unreadable_place_is_not_taken_for_what_the_server_said),
+		cmocka_unit_test(place_that_can_be_read_again_in_time_is_sent),
 		cmocka_unit_test(minutes_that_are_too_large_together_are_sent_apart),
 		cmocka_unit_test(minute_that_is_too_large_by_itself_is_sent_with_all_its_samples),
 		cmocka_unit_test(quiet_host_and_idle_store_are_not_behind),
