@@ -25,7 +25,10 @@ struct piece {
 	int err;
 };
 
-/* A window belongs to the minute in which it begins, and only to that. */
+/*
+ * A window belongs to the minute in which it begins, and only to that. One that was cut after the server had got it
+ * whole would count twice there: its label and its stacks are others.
+ */
 static bool want(void *ctx, const struct window *window)
 {
 	const struct piece *piece = ctx;
@@ -33,6 +36,7 @@ static bool want(void *ctx, const struct window *window)
 
 	return window->start_unix_ns >= piece->since_ns &&
 	       window->start_unix_ns < piece->until_ns &&
+	       (window->start_unix_ns >= round->place.cursor_ns || !store_window_is_cut(window)) &&
 	       (!round->ops->adds_up || push_span_is_new(&round->place, window, piece->clock));
 }
 

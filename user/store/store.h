@@ -152,6 +152,12 @@ struct store_compaction {
 	void *ctx;
 };
 
+/* The label over_budget of a window that was cut; files have it. */
+#define STORE_CUT_LABEL \
+	"stacks are cut to their leaf: the store was full, most of it was written here"
+
+bool store_window_is_cut(const struct window *window);
+
 struct store_compaction_stats {
 	uint64_t hours;	       /* files written: hours, ... */
 	uint64_t days;	       /* ... days */

@@ -39,6 +39,11 @@ int store_reader__open(const char *dir, struct store_reader **out)
 	return store_reader__open_event(dir, EVENT_CPU, out);
 }
 
+bool store_window_is_cut(const struct window *window)
+{
+	return strcmp(window_label(window, WINDOW_LABEL_OVER_BUDGET), STORE_CUT_LABEL) == 0;
+}
+
 int store_events(const char *dir, uint32_t *events)
 {
 	*events = 0;

@@ -24,6 +24,7 @@ struct scene {
 	uint64_t suspended_s;
 	size_t largest_sum; /* streams */
 	struct remote_failure failure;
+	size_t cut_cnt;				/* streams of windows that were cut */
 	uint64_t stored[MINUTES], got[MINUTES]; /* samples, by minute from BASE_S on */
 };
 
@@ -41,6 +42,7 @@ static int take_sum(void *state, const struct push_sum *sum, struct push_send_st
 		uint64_t *got = &scene->got[(stream->minute_unix_s - BASE_S) / 60];
 
 		assert_in_range(stream->minute_unix_s, BASE_S, BASE_S + 60 * MINUTES - 1);
+		scene->cut_cnt += store_window_is_cut(&stream->window);
 		if (!stream->window.pid)
 			continue;
 		*got = stream->window.counts.samples + (scene->ops.adds_up ? *got : 0);
@@ -469,6 +471,41 @@ static void place_that_can_be_read_again_in_time_is_sent(void **state)
 	}
 }
 
+/* As compaction leaves it when the store is nearly full: for a server that is another stream. */
+static void store_cut_window(struct scene *scene, uint64_t begin_s)
+{
+	static const char text[] = "java;a 1\n";
+	const struct window window = {
+		.start_unix_ns = unix_of(scene, begin_s) * S,
+		.start_boot_ns = BOOT_NS + begin_s * S,
+		.duration_ns = 10 * S,
+		.pid = 1000,
+		.counts.samples = 1,
+		.labels = { [WINDOW_LABEL_OVER_BUDGET] = STORE_CUT_LABEL },
+	};
+
+	assert_int_equal(store_writer__add(scene->writer, &window, text, strlen(text)), 0);
+	test_commit(scene->writer);
+}
+
+static void window_that_was_cut_after_it_was_sent_is_not_sent_again(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_make(&scene, false);
+	run_until(&scene, 620, 1000);
+	store_cut_window(&scene, 300);
+	/* The last ten minutes are sent again. */
+	start_push(&scene);
+	run_until(&scene, 800, 1000);
+	assert_int_equal(scene.cut_cnt, 0);
+	store_cut_window(&scene, 780);
+	run_until(&scene, 1200, 1000);
+	assert_int_equal(scene.cut_cnt, 1);
+	scene_remove(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -481,6 +518,7 @@ int main(void)
 		cmocka_unit_test(unreadable_place_is_given_up_after_some_tries_and_told),
 		cmocka_unit_test(unreadable_place_is_not_taken_for_what_the_server_said),
 		cmocka_unit_test(place_that_can_be_read_again_in_time_is_sent),
+		cmocka_unit_test(window_that_was_cut_after_it_was_sent_is_not_sent_again),
 		cmocka_unit_test(minutes_that_are_too_large_together_are_sent_apart),
 		cmocka_unit_test(minute_that_is_too_large_by_itself_is_sent_with_all_its_samples),
 		cmocka_unit_test(quiet_host_and_idle_store_are_not_behind),

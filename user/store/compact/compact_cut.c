@@ -10,6 +10,7 @@
 
 #include "user/model/folded_line.h"
 #include "user/store/segment/segment_reader.h"
+#include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/lines.h"
 
@@ -59,16 +60,11 @@ static struct weight *weight_of(struct weights *weights, uint64_t key)
 	return &weights->items[weights->cnt++];
 }
 
-static bool is_cut(const struct window *window)
-{
-	return strcmp(window_label(window, WINDOW_LABEL_OVER_BUDGET), COMPACT_CUT_LABEL) == 0;
-}
-
 static bool note_cut(void *ctx, const struct window *window)
 {
 	bool *was_cut = ctx;
 
-	*was_cut = *was_cut || is_cut(window);
+	*was_cut = *was_cut || store_window_is_cut(window);
 	return false;
 }
 
@@ -98,7 +94,7 @@ static int weigh_window(void *ctx, const struct window *window, const char *text
 	(void)text;
 	weights->total += len + window->lines_len + window->threads_len;
 	/* Cutting it again would win nothing. */
-	if (weight && !is_cut(window)) {
+	if (weight && !store_window_is_cut(window)) {
 		weight->bytes += len + window->lines_len + window->threads_len;
 		if (weight->bytes > weights->heaviest.bytes) {
 			if (weight->key != weights->heaviest.key) {

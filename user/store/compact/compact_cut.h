@@ -22,10 +22,6 @@
  */
 uint64_t compact_cut_key(const struct window *window);
 
-/* The label over_budget of a window that was cut; files have it. */
-#define COMPACT_CUT_LABEL \
-	"stacks are cut to their leaf: the store was full, most of it was written here"
-
 /* Is there a window in the file that was cut already? Decodes no text. 0 or -errno. */
 __must_check int compact_cut_was_cut(struct segment_reader *reader, int fd, bool *was_cut);
 

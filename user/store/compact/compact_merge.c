@@ -15,6 +15,7 @@
 #include "user/store/compact/compact_notes.h"
 #include "user/store/compact/compact_streams.h"
 #include "user/store/compact/merged_writer.h"
+#include "user/store/store.h"
 #include "user/model/folded_line.h"
 #include "user/model/ticks.h"
 #include "user/util/lines.h"
@@ -192,7 +193,7 @@ static int add_window(void *ctx, const struct window *window, const char *text, 
 	cut.threads_len = 0;
 	cut.ticks = NULL;
 	cut.ticks_len = 0;
-	cut.labels[WINDOW_LABEL_OVER_BUDGET] = COMPACT_CUT_LABEL;
+	cut.labels[WINDOW_LABEL_OVER_BUDGET] = STORE_CUT_LABEL;
 	return put_window(state, &cut, strbuf_str(&state->cut), state->cut.len);
 }
 
