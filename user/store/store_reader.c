@@ -20,10 +20,9 @@
 #include "user/store/segment/segment_tree.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
+#include "user/util/log.h"
 
 #define DAY_OPEN_MAX  256 /* files held open at once; a day has 25 unless jbpfd keeps dying */
-#define FD_UNREADABLE (-2)
-#define FD_FOREIGN    (-3) /* what has a file's name is no regular file */
 #define FOREIGN	      "not read: no regular file (a symbolic link is not followed)"
 #define DAY_TRIES_MAX 16 /* for a directory that changes while its files are opened */
 
@@ -155,8 +154,7 @@ static void visit_damage(void *ctx, const char *path, uint64_t offset, uint64_t 
 		.bytes = bytes,
 		.what = what,
 		/* With a path it is a note of long ago. */
-		.is_unreadable = !path && (strcmp(what, SEGMENT_UNREADABLE) == 0 ||
-					   strcmp(what, FOREIGN) == 0),
+		.is_unreadable = !path && strcmp(what, SEGMENT_UNREADABLE) == 0,
 	};
 
 	if (visit->visitor->damage)
@@ -177,12 +175,26 @@ static void visit_name(struct visit *visit, const struct segment_file *file,
  * Of a file whose beginning cannot be read nobody knows whether others have taken it in, or it has
  * taken in others: it is left out, so that no window counts twice.
  */
-static void visit_unreadable(const struct segment_file *file, const char *what, struct visit *visit)
+static void visit_unreadable(const struct segment_file *file, int err, struct visit *visit)
 {
 	char path[SEGMENT_STORE_PATH_BYTES];
+	const struct store_damage damage = {
+		.path = path,
+		.what = err == -ELOOP ? FOREIGN :
+			err == -EIO   ? SEGMENT_UNREADABLE :
+					errstr(err),
+		.is_unreadable = true,
+	};
 
-	visit_name(visit, file, path);
-	visit_damage(visit, NULL, 0, 0, what);
+	segment_store_path(visit->event, file, path);
+	if (visit->visitor->damage)
+		visit->visitor->damage(visit->visitor->ctx, &damage);
+}
+
+/* It is not about the file: others could not be opened either. */
+static bool is_shortage(int err)
+{
+	return err == -ENOMEM || err == -EMFILE || err == -ENFILE;
 }
 
 /*
@@ -192,8 +204,8 @@ static void visit_unreadable(const struct segment_file *file, const char *what, 
  */
 struct day_files {
 	struct segment_list list;
-	/* Of the first DAY_OPEN_MAX files, -1 or FD_*; the others are opened in their turn. */
-	int *fds;
+	/* Of the first DAY_OPEN_MAX files, or why there is none; the others are opened in their turn. */
+	int *fds; /* or -errno; -ENOENT: it is gone */
 	size_t fd_cnt;
 	struct segment_identity *identities; /* of those */
 };
@@ -211,7 +223,7 @@ static void day_release(struct day_files *day)
 	*day = (struct day_files){ .fds = NULL };
 }
 
-/* -ENOENT: gone meanwhile. -ELOOP: it is no file of ours. */
+/* -ENOENT: gone meanwhile. -ELOOP: what has its name is no regular file. */
 static int file_open(const struct store_reader *reader, const struct segment_file *file, int *out)
 {
 	char path[SEGMENT_PATH_BYTES];
@@ -261,14 +273,14 @@ static int day_open_once(struct store_reader *reader, uint64_t from_s, uint64_t 
 	for (; day->fd_cnt < cnt; day->fd_cnt++) {
 		int *fd = &day->fds[day->fd_cnt];
 
-		*fd = -1;
+		*fd = -ENOENT;
 		err = file_open(reader, &day->list.files[day->fd_cnt], fd);
+		if (is_shortage(err))
+			return err;
+		if (err)
+			*fd = err;
 		if (err == -ENOENT)
 			*is_stable = false;
-		else if (err == -ELOOP)
-			*fd = FD_FOREIGN;
-		else if (err)
-			return err;
 	}
 	err = segment_tree_list(reader->tree_fd, from_s, until_s, &again);
 	*is_stable = *is_stable && is_same_list(&day->list, &again);
@@ -292,7 +304,7 @@ static int day_open(struct store_reader *reader, uint64_t from_s, uint64_t until
 		if (!err || err == -ENOMEM)
 			continue;
 		close(day->fds[i]);
-		day->fds[i] = FD_UNREADABLE;
+		day->fds[i] = -EIO;
 		err = 0;
 	}
 	return err;
@@ -343,15 +355,17 @@ static int visit_late(struct store_reader *reader, const struct day_files *day, 
 	__cleanup_fd int fd = -1;
 	int err = file_open(reader, &day->list.files[index], &fd);
 
-	if (err == -ELOOP)
-		visit_unreadable(&day->list.files[index], FOREIGN, visit);
+	if (!err) {
+		err = segment_reader__identify(reader->segment, fd, &identity);
+		if (err && err != -ENOMEM)
+			err = -EIO;
+	}
+	if (is_shortage(err))
+		return err;
+	if (err && err != -ENOENT)
+		visit_unreadable(&day->list.files[index], err, visit);
 	if (err)
-		return err == -ENOENT || err == -ELOOP ? 0 : err;
-	err = segment_reader__identify(reader->segment, fd, &identity);
-	if (err && err != -ENOMEM)
-		visit_unreadable(&day->list.files[index], SEGMENT_UNREADABLE, visit);
-	if (err)
-		return err == -ENOMEM ? err : 0;
+		return 0;
 	return is_replaced(day, index, &identity) ?
 		       0 :
 		       visit_fd(reader, &day->list.files[index], fd, visit);
@@ -366,10 +380,8 @@ static int visit_day(struct store_reader *reader, uint64_t from_s, uint64_t unti
 	for (size_t i = 0; i < day.list.cnt && !err; i++) {
 		if (i >= day.fd_cnt)
 			err = visit_late(reader, &day, i, visit);
-		else if (day.fds[i] == FD_UNREADABLE)
-			visit_unreadable(&day.list.files[i], SEGMENT_UNREADABLE, visit);
-		else if (day.fds[i] == FD_FOREIGN)
-			visit_unreadable(&day.list.files[i], FOREIGN, visit);
+		else if (day.fds[i] < 0 && day.fds[i] != -ENOENT)
+			visit_unreadable(&day.list.files[i], day.fds[i], visit);
 		else if (day.fds[i] >= 0 && !is_replaced(&day, i, &day.identities[i]))
 			err = visit_fd(reader, &day.list.files[i], day.fds[i], visit);
 	}

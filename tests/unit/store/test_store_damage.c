@@ -5,12 +5,16 @@
  */
 #include "tests/unit/store_testing.h"
 
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <zstd.h>
 
 #include "user/store/format/crc32c.h"
 #include "user/store/format/format.h"
 #include "user/store/segment/segment_source.h"
 #include "user/util/cleanup.h"
+#include "user/util/log.h"
 
 #define WINDOW_CNT 4
 
@@ -441,6 +445,38 @@ static void what_a_newer_version_wrote_is_refused_or_skipped(void **state)
 	layout_release(&store, &layout);
 }
 
+/* A socket cannot be opened, whoever tries. */
+static void make_socket(const struct test_store *store, const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char path[256];
+
+	assert_true(fd >= 0);
+	test_path(store, name, path);
+	assert_in_range(strlen(path), 1, sizeof(address.sun_path) - 1);
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	close(fd);
+}
+
+static void file_that_cannot_be_opened_is_told_and_hides_no_other(void **state)
+{
+	struct test_store store;
+	struct layout layout;
+	struct got got;
+
+	(void)state;
+	layout_make(&store, &layout);
+	make_socket(&store, "v1/cpu/2026/11/21/11.zst");
+	visit_bytes(&store, layout.bytes.data, layout.bytes.len, &got);
+	assert_got_range(&got, 0, WINDOW_CNT);
+	assert_int_equal(got.damage_cnt, 1);
+	assert_true(got.damages[0].is_unreadable);
+	assert_string_equal(got.damages[0].what, errstr(ENXIO));
+	layout_release(&store, &layout);
+}
+
 /* A file is read in steps; where one ends in the middle of a frame is nobody's business. */
 static void frames_across_the_ends_of_views_are_no_damage(void **state)
 {
@@ -689,6 +725,7 @@ int main(void)
 		cmocka_unit_test(foreign_skippable_frames_are_passed_over),
 		cmocka_unit_test(file_without_header_is_read),
 		cmocka_unit_test(what_a_newer_version_wrote_is_refused_or_skipped),
+		cmocka_unit_test(file_that_cannot_be_opened_is_told_and_hides_no_other),
 		cmocka_unit_test(frames_across_the_ends_of_views_are_no_damage),
 		cmocka_unit_test(record_of_unknown_type_without_text_is_skipped_silently),
 		cmocka_unit_test(one_flipped_bit_hides_at_most_one_window_and_is_told),
