@@ -84,7 +84,7 @@ static int read_series(struct service_work *work)
 		return -ENOMEM;
 	if (state.is_damaged) {
 		pr_warn("%s/%s is damaged from byte %" PRIu64
-			" on (%s), moved aside to %s" SERIES_FILE_DAMAGED_SUFFIX
+			" on (%s), kept as %s" SERIES_FILE_DAMAGED_SUFFIX
 			"; what the store still has is measured again\n",
 			dir->series, name, state.damage.offset, state.damage.what, name);
 		err = compare_notes_add(&work->notes,

@@ -27,13 +27,23 @@ static int read_bytes(int dir_fd, const char *name, struct strbuf *out)
 	return fs_read_fd(fd, SERIES_FORMAT_FILE_MAX, out);
 }
 
-static int move_aside(int dir_fd, const char *name)
+/*
+ * Under a second name: it stays in its place until series_file_write() replaces it, else what is intact in it would be
+ * forgotten by whoever is killed before that, or finds the disk full. Where there are no hard links it is moved.
+ */
+static int keep_aside(int dir_fd, const char *name)
 {
 	char aside[NAME_MAX + 1];
 
 	if ((size_t)snprintf(aside, sizeof(aside), "%s" SERIES_FILE_DAMAGED_SUFFIX, name) >=
 	    sizeof(aside))
 		return -ENAMETOOLONG;
+	if (unlinkat(dir_fd, aside, 0) && errno != ENOENT)
+		return -errno;
+	if (linkat(dir_fd, name, dir_fd, aside, 0) == 0)
+		return 0;
+	if (errno != EPERM && errno != EOPNOTSUPP && errno != EMLINK)
+		return -errno;
 	return renameat(dir_fd, name, dir_fd, aside) ? -errno : 0;
 }
 
@@ -49,14 +59,14 @@ int series_file_read(int dir_fd, const char *name, const char *key, struct serie
 		result = series_format_decode(bytes.data, bytes.len, key, series, &found.damage);
 		if (result == 1) {
 			found.is_damaged = true;
-			result = move_aside(dir_fd, name);
+			result = keep_aside(dir_fd, name);
 		}
 	} else if (result == -ENOENT) {
 		result = 0;
 	} else if (result == -EFBIG) {
 		found.is_damaged = true;
 		found.damage = (struct series_damage){ .offset = bytes.len, .what = "too large" };
-		result = move_aside(dir_fd, name);
+		result = keep_aside(dir_fd, name);
 	}
 	if (result) {
 		series__free(series);

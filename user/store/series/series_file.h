@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The file of a daily series: read whole, replaced whole. A damaged one is never written over: it is
- * moved aside, and what was intact in it goes on.
+ * kept under another name, and what was intact in it goes on.
  */
 #ifndef JBPF_SERIES_SERIES_FILE_H
 #define JBPF_SERIES_SERIES_FILE_H
@@ -18,7 +18,7 @@
 
 /* What reading a file came to. */
 struct series_file_state {
-	bool is_damaged; /* some days are lost, and the file was moved aside */
+	bool is_damaged; /* some days are lost, and the file is kept aside, too */
 	struct series_damage damage;
 };
 
