@@ -245,10 +245,39 @@ static uint64_t piece_minutes(const struct push_round *round)
 	return round->ops->adds_up ? 1 : PIECE_MINUTES;
 }
 
+static int save(struct push_round *round, uint64_t until_ns)
+{
+	struct push_place *place = &round->place;
+	int err = push_cursor_write(round->cursor_path, until_ns);
+
+	if (err) {
+		pr_err("'%s' cannot be written, which says how far the store was sent: %s\n",
+		       round->cursor_path, errstr(err));
+		return err;
+	}
+	if (until_ns > place->saved_ns) {
+		place->saved_ns = until_ns;
+		place->since_boot_ns = 0;
+	}
+	return 0;
+}
+
+/*
+ * Before anything is sent: what could not be noted would be sent again by the next process, and count twice at a
+ * server that adds up. Writes what was confirmed and could not be saved then, or what the file says.
+ */
+static int prove_cursor(struct push_round *round)
+{
+	const struct push_place *place = &round->place;
+
+	if (!round->ops->adds_up)
+		return 0;
+	return save(round, place->cursor_ns > place->saved_ns ? place->cursor_ns : place->saved_ns);
+}
+
 static int confirm(struct push_round *round, uint64_t until_ns, size_t streams)
 {
 	struct push_place *place = &round->place;
-	int err;
 
 	round->reached_ns = until_ns;
 	/* What was sent again is behind it. */
@@ -261,16 +290,7 @@ static int confirm(struct push_round *round, uint64_t until_ns, size_t streams)
 	 */
 	if (!streams || (round->ops->adds_up && until_ns <= place->saved_ns))
 		return 0;
-	err = push_cursor_write(round->cursor_path, until_ns);
-	if (err) {
-		pr_err("'%s': %s\n", round->cursor_path, errstr(err));
-		return err;
-	}
-	if (until_ns > place->saved_ns) {
-		place->saved_ns = until_ns;
-		place->since_boot_ns = 0;
-	}
-	return 0;
+	return save(round, until_ns);
 }
 
 static void turn(struct push_round *round, const struct push_clock *clock)
@@ -319,7 +339,7 @@ static int send_until(struct push_round *round, uint32_t events, const struct pu
 		      uint64_t end_ns)
 {
 	uint64_t minutes = piece_minutes(round);
-	int err = 0;
+	int err = round->reached_ns < end_ns ? prove_cursor(round) : 0;
 
 	while (err >= 0 && round->reached_ns < end_ns) {
 		uint64_t until_ns = round->reached_ns + minutes * CLICKHOUSE_MINUTE_NS;

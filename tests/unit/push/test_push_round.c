@@ -488,6 +488,34 @@ static void store_cut_window(struct scene *scene, uint64_t begin_s)
 	test_commit(scene->writer);
 }
 
+/* Else all of it would be sent again by the next process. */
+static void server_that_adds_up_gets_nothing_that_could_not_be_noted(void **state)
+{
+	struct scene scene;
+	char away[256];
+	uint64_t saved_ns;
+
+	(void)state;
+	scene_make(&scene, true);
+	run_until(&scene, 620, 1000);
+	saved_ns = scene.round.place.saved_ns;
+	assert_true(saved_ns > 0);
+	scene.round.cursor_path = test_path(&scene.store, "missing/" CURSOR_NAME, away);
+	for (scene.at_s = 700; scene.at_s < 1000; scene.at_s += 100) {
+		uint64_t sent_rows = scene.round.sent.window_rows;
+
+		store_window(&scene, scene.at_s - 10, 1000);
+		scene.at_s += 200;
+		assert_int_equal(try_round(&scene), -ENOENT);
+		scene.at_s -= 200;
+		assert_int_equal(scene.round.sent.window_rows, sent_rows);
+	}
+	scene.round.cursor_path = scene.cursor_path;
+	end_of_it(&scene);
+	assert_int_equal(lacking(&scene), 0);
+	scene_remove(&scene);
+}
+
 static void window_that_was_cut_after_it_was_sent_is_not_sent_again(void **state)
 {
 	struct scene scene;
@@ -518,6 +546,7 @@ int main(void)
 		cmocka_unit_test(unreadable_place_is_given_up_after_some_tries_and_told),
 		cmocka_unit_test(unreadable_place_is_not_taken_for_what_the_server_said),
 		cmocka_unit_test(place_that_can_be_read_again_in_time_is_sent),
+		cmocka_unit_test(server_that_adds_up_gets_nothing_that_could_not_be_noted),
 		cmocka_unit_test(window_that_was_cut_after_it_was_sent_is_not_sent_again),
 		cmocka_unit_test(minutes_that_are_too_large_together_are_sent_apart),
 		cmocka_unit_test(minute_that_is_too_large_by_itself_is_sent_with_all_its_samples),
