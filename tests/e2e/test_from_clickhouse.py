@@ -225,6 +225,20 @@ def test_samples_that_are_missing_are_told(server, own_url):
     assert (result.returncode, result.stdout) == (1, "")
 
 
+def test_two_stacks_with_one_hash_are_told_and_the_others_are_there(server, own_url):
+    before = far(own_url, "--service", "shop")
+    (number, stack), = server.rows("SELECT hash, stack FROM jbpf_stacks WHERE service = 'shop' LIMIT 1", "broken")
+    server.query("INSERT INTO jbpf_stacks SELECT service, hash, 1, seen, concat(stack, 'other') FROM jbpf_stacks "
+                 f"WHERE service = 'shop' AND hash = {number}", "broken")
+    result = far(own_url, "--service", "shop")
+    assert result.returncode == 0, result.stderr
+    assert "samples are of one of several stacks with the same hash" in result.stderr
+    was, now = ({stack: int(count) for stack, _, count in (line.rpartition(" ") for line in result.stdout.splitlines())}
+                for result in (before, result))
+    assert now.pop("java;[ambiguous stack]") == was.pop(stack)
+    assert now == was
+
+
 def test_a_table_that_is_missing_is_told(server, own_url):
     server.query("DROP TABLE jbpf_stacks", "broken")
     result = far(own_url)

@@ -70,12 +70,15 @@ int clickhouse_part_keep(struct clickhouse_part *part, const struct clickhouse_f
 
 /* ---- samples ---- */
 
-/* Tells samples that are counted in the window, but not there as stacks. */
-static void tell_missing(struct clickhouse_part *part, const struct window *window, uint64_t found)
+/* Tells `what` of the window. */
+static void tell_damage(const struct clickhouse_part *part, const struct window *window,
+			const char *what, bool is_unreadable)
 {
-	char path[256], what[128];
+	char path[256];
 	const time_t unix_s = (time_t)(window->start_unix_ns / CLOCK_NS_PER_S);
-	const struct store_damage damage = { .path = path, .what = what, .is_unreadable = true };
+	const struct store_damage damage = { .path = path,
+					     .what = what,
+					     .is_unreadable = is_unreadable };
 	struct tm parts;
 
 	if (!part->visitor->damage || !gmtime_r(&unix_s, &parts))
@@ -83,23 +86,51 @@ static void tell_missing(struct clickhouse_part *part, const struct window *wind
 	(void)snprintf(path, sizeof(path), "%.120s, pid %" PRIu32 ", %04d-%02d-%02dT%02d:%02dZ",
 		       window_row_service(window), window->pid, parts.tm_year + 1900,
 		       parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min);
+	part->visitor->damage(part->visitor->ctx, &damage);
+}
+
+/* Samples that are counted in the window, but not there as stacks. */
+static void tell_missing(const struct clickhouse_part *part, const struct window *window,
+			 uint64_t found)
+{
+	char what[128];
+
 	(void)snprintf(what, sizeof(what), "of %" PRIu64 " samples the server has only %" PRIu64,
 		       window->counts.samples, found);
-	part->visitor->damage(part->visitor->ctx, &damage);
+	tell_damage(part, window, what, true);
+}
+
+void clickhouse_part_tell_ambiguous(const struct clickhouse_part *part, const struct window *window,
+				    uint64_t samples)
+{
+	char what[160];
+
+	(void)snprintf(
+		what, sizeof(what),
+		"%" PRIu64
+		" samples are of one of several stacks with the same hash, shown as " WINDOW_TEXTS_AMBIGUOUS,
+		samples);
+	tell_damage(part, window, what, false);
 }
 
 /* The window is complete. */
 static int hand_out(struct clickhouse_part *part)
 {
-	const struct window *window = &part->kept[part->at++]->row.window;
+	struct window *window = &part->kept[part->at++]->row.window;
+	struct window_texts_sum sum;
 	const struct strbuf *text;
-	uint64_t samples;
-	int err = window_texts__take(part->texts, &text, &samples);
+	int err = window_texts__take(part->texts, &text, &sum);
 
 	if (err)
 		return err;
-	if (samples < window->counts.samples)
-		tell_missing(part, window, samples);
+	if (sum.samples < window->counts.samples)
+		tell_missing(part, window, sum.samples);
+	if (sum.ambiguous) {
+		clickhouse_part_tell_ambiguous(part, window, sum.ambiguous);
+		/* They go by the order of the lines, which is another one now. */
+		window->threads = NULL;
+		window->threads_len = 0;
+	}
 	return part->visitor->window(part->visitor->ctx, window, strbuf_str(text), text->len);
 }
 
@@ -147,18 +178,11 @@ static int take_stack(void *ctx, const struct clickhouse_field *fields)
 {
 	struct clickhouse_part *part = ctx;
 	uint64_t hash;
-	int err;
 
 	if (clickhouse_field_u64(&fields[1], &hash) || memchr(fields[2].text, '\0', fields[2].len))
 		return -EBADMSG;
-	err = window_texts__add_stack(part->texts, fields[0].text, fields[0].len, hash,
-				      fields[2].text, fields[2].len);
-	if (err == -EEXIST)
-		return clickhouse_session_fail(
-			part->session, -EIO,
-			"%s: two stacks of the service %.100s have the hash %" PRIu64,
-			clickhouse__name(part->session->server), fields[0].text, hash);
-	return err;
+	return window_texts__add_stack(part->texts, fields[0].text, fields[0].len, hash,
+				       fields[2].text, fields[2].len);
 }
 
 static void put_service(const struct window_row *row, struct strbuf *out)

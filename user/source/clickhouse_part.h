@@ -50,6 +50,9 @@ __must_check int clickhouse_part_narrow(struct clickhouse_part *part);
 __must_check int clickhouse_part_read_stacks(struct clickhouse_part *part, const char *hashes);
 /* Hands out all of them, window by window. They are put in order. */
 __must_check int clickhouse_part_read_samples(struct clickhouse_part *part);
+/* Tells the visitor so many samples of the window, of stacks that are WINDOW_TEXTS_AMBIGUOUS. */
+void clickhouse_part_tell_ambiguous(const struct clickhouse_part *part, const struct window *window,
+				    uint64_t samples);
 /* The part itself is the caller's; it holds nothing any more. */
 void clickhouse_part_release(struct clickhouse_part *part);
 

@@ -177,18 +177,20 @@ static int hand_out_class(const struct sums *sums, size_t number)
 	const struct store_visitor *visitor = sums->part->visitor;
 	struct window window = *window_classes__get(sums->classes, number)->window;
 	const char *service = window_row_service(&window);
+	struct window_texts_sum sum;
 	const struct strbuf *text;
-	uint64_t samples;
 	int err = 0;
 
 	for (size_t i = sums->begins[number]; i < sums->ends[number] && !err; i++)
 		err = window_texts__add_samples(sums->part->texts, service, strlen(service),
 						sums->items[i].hash, sums->items[i].samples);
 	if (!err)
-		err = window_texts__take(sums->part->texts, &text, &samples);
+		err = window_texts__take(sums->part->texts, &text, &sum);
 	if (err)
 		return err;
-	window.counts.samples = samples;
+	if (sum.ambiguous)
+		clickhouse_part_tell_ambiguous(sums->part, &window, sum.ambiguous);
+	window.counts.samples = sum.samples;
 	window.lines = NULL;
 	window.lines_len = 0;
 	return visitor->window(visitor->ctx, &window, strbuf_str(text), text->len);
