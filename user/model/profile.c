@@ -14,6 +14,7 @@
 #include "user/model/folded_line.h"
 #include "user/util/lines.h"
 #include "user/util/saturate.h"
+#include "user/util/strtab.h"
 #include "user/util/vec.h"
 
 #define PROFILE_FIRST_SLOTS 256
@@ -44,12 +45,17 @@ struct profile {
 	struct profile_chunk *chunks; /* the one being filled comes first */
 	size_t text_bytes;
 	uint64_t sample_cnt;
+	uint64_t seed;
 	bool is_sorted;
 };
 
 struct profile *profile__new(void)
 {
-	return calloc(1, sizeof(struct profile));
+	struct profile *profile = calloc(1, sizeof(*profile));
+
+	if (profile)
+		profile->seed = strtab_seed();
+	return profile;
 }
 
 void profile__free(struct profile *profile)
@@ -203,7 +209,7 @@ static bool profile_count_known(struct profile *profile, uint64_t hash, const ch
 int profile__add_numbered(struct profile *profile, const char *stack, size_t len, uint64_t count,
 			  uint32_t *number_out)
 {
-	uint64_t hash = XXH3_64bits(stack, len);
+	uint64_t hash = XXH3_64bits_withSeed(stack, len, profile->seed);
 
 	if (profile_count_known(profile, hash, stack, len, count, number_out))
 		return 0;
@@ -214,7 +220,7 @@ int profile__add_numbered(struct profile *profile, const char *stack, size_t len
 int profile__add_known(struct profile *profile, const char *stack, size_t len, uint64_t count,
 		       uint32_t *number_out)
 {
-	uint64_t hash = XXH3_64bits(stack, len);
+	uint64_t hash = XXH3_64bits_withSeed(stack, len, profile->seed);
 
 	return profile_count_known(profile, hash, stack, len, count, number_out) ? 0 : -ENOENT;
 }
@@ -243,7 +249,7 @@ int profile__add_folded(struct profile *profile, const char *text, size_t len, s
 			bad++;
 			continue;
 		}
-		hash = XXH3_64bits(line.at, stack_len);
+		hash = XXH3_64bits_withSeed(line.at, stack_len, profile->seed);
 		if (count == 0 ||
 		    profile_count_known(profile, hash, line.at, stack_len, count, &number))
 			continue;

@@ -8,13 +8,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <xxhash.h>
 
 #include "user/util/vec.h"
 
-#define STRTAB_FIRST_SLOTS 64
-#define STRTAB_MAX_ENTRIES (1u << 31)
-#define STRTAB_CHUNK_BYTES (64 * 1024)
+#define STRTAB_FIRST_SLOTS  64
+#define STRTAB_MAX_ENTRIES  (1u << 31)
+#define STRTAB_CHUNK_BYTES  (64 * 1024)
+#define STRTAB_RANDOM_BYTES 16 /* of AT_RANDOM */
 
 struct strtab_entry {
 	const char *bytes;
@@ -42,11 +44,27 @@ struct strtab {
 	uint32_t entry_cap;
 	struct strtab_chunk *chunks; /* the one being filled comes first */
 	size_t chunk_bytes;
+	uint64_t seed;
 };
+
+/*
+ * Of the random bytes that the kernel gives each program at its start, as getrandom() is not allowed in all sandboxes. The
+ * C library makes its guards of the same bytes: of a hash of them nothing can be told.
+ */
+uint64_t strtab_seed(void)
+{
+	const void *random = (const void *)getauxval(AT_RANDOM);
+
+	return random ? XXH3_64bits(random, STRTAB_RANDOM_BYTES) : 0;
+}
 
 struct strtab *strtab__new(void)
 {
-	return calloc(1, sizeof(struct strtab));
+	struct strtab *tab = calloc(1, sizeof(*tab));
+
+	if (tab)
+		tab->seed = strtab_seed();
+	return tab;
 }
 
 void strtab__free(struct strtab *tab)
@@ -93,7 +111,7 @@ static int strtab_rehash(struct strtab *tab, size_t slot_cnt)
 	memset(slots, 0xff, slot_cnt * sizeof(*slots));
 	for (uint32_t id = 0; id < tab->entry_cnt; id++) {
 		const struct strtab_entry *entry = &tab->entries[id];
-		uint64_t hash = XXH3_64bits(entry->bytes, entry->len);
+		uint64_t hash = XXH3_64bits_withSeed(entry->bytes, entry->len, tab->seed);
 		size_t i = (size_t)hash & (slot_cnt - 1);
 
 		while (slots[i].id != STRTAB_NONE)
@@ -142,7 +160,7 @@ static char *strtab_alloc(struct strtab *tab, size_t len)
 
 int strtab__intern(struct strtab *tab, const void *bytes, size_t len, uint32_t *id_out)
 {
-	uint64_t hash = XXH3_64bits(bytes, len);
+	uint64_t hash = XXH3_64bits_withSeed(bytes, len, tab->seed);
 	struct strtab_slot *slot;
 	char *copy;
 	int err;
@@ -181,7 +199,7 @@ uint32_t strtab__find(const struct strtab *tab, const void *bytes, size_t len)
 {
 	if (!tab->slot_cnt)
 		return STRTAB_NONE;
-	return strtab_probe(tab, XXH3_64bits(bytes, len), bytes, len)->id;
+	return strtab_probe(tab, XXH3_64bits_withSeed(bytes, len, tab->seed), bytes, len)->id;
 }
 
 const char *strtab__get(const struct strtab *tab, uint32_t id, size_t *len_out)

@@ -14,6 +14,13 @@
 
 struct strtab;
 
+/*
+ * The seed of hash tables in memory whose keys are texts of others: programs choose the names of their functions, and
+ * who knows the hash makes a table as slow as a list. Not for what is stored or sent. The same in a process and in those
+ * that it forks, another one after the next execve(); makes no system call.
+ */
+uint64_t strtab_seed(void);
+
 #define STRTAB_NONE UINT32_MAX
 
 /* NULL only when memory is short. */
