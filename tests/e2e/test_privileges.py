@@ -320,11 +320,13 @@ def test_rights_to_change_ids_are_kept_only_where_a_jvm_may_be_asked(daemon):
     assert profiler.stop() == 0, profiler.log()
 
 
-@pytest.mark.parametrize("lost, reason", [
-    ("bpf,-sys_admin", "CAP_BPF"), ("perfmon,-sys_admin", "CAP_PERFMON")])
-def test_without_what_loading_needs_jbpfd_and_check_fail_alike(tmp_path, lost, reason):
+@pytest.mark.root
+@pytest.mark.parametrize("lost, reason, kept", [
+    ("bpf,-sys_admin", "CAP_BPF", "CAP_PERFMON"), ("perfmon,-sys_admin", "CAP_PERFMON", "CAP_BPF")])
+def test_without_what_loading_needs_jbpfd_and_check_fail_alike(tmp_path, lost, reason, kept):
     said = check_without(lost)
     assert said.returncode == 1 and re.search(rf"^less +{reason} ", said.stdout, re.M), said.stdout
+    assert re.search(rf"^ok +{kept} +held", said.stdout, re.M), said.stdout
     assert re.search(r"^FAIL +sampling ", said.stdout, re.M), said.stdout
     failed = run(*without(lost), BIN / "jbpfd", "--store", tmp_path / "store")
     assert failed.returncode == 1 and len(lines_of(failed.stderr)) == 1, failed.stderr
