@@ -3,7 +3,6 @@
 of each running process of a real daemon, once as root runs it and once as the unit does; first in the place of a
 process of root that nothing confines, where it must get through, or it would show nothing."""
 import contextlib
-import ctypes
 import errno
 import os
 import re

@@ -38,9 +38,6 @@ class Watched:
     def fd_cnt(self):
         return len(os.listdir(self.folder / "fd"))
 
-    def forget_peak(self):
-        (self.folder / "clear_refs").write_text("5")
-
     def assert_sound(self):
         assert self.daemon.process.poll() is None, self.daemon.log()[-2000:]
         assert self.fd_cnt() <= MOST_FDS, os.listdir(self.folder / "fd")

@@ -12,7 +12,7 @@ import termios
 
 import pyte
 
-from harness.programs import PATIENCE, Lacking, wait_until
+from harness.programs import Lacking, wait_until
 
 KEYS = {"Enter": "\r", "Esc": "\x1b", "Tab": "\t", "Up": "\x1bOA", "Down": "\x1bOB", "Ctrl-C": "\x03"}
 TERM = "screen-256color"  # has colours, a second screen, and no sequences that Screen does not know
@@ -106,7 +106,7 @@ class Terminal:
         def ended():
             self.read(0.05)
             return self.process.poll() is not None
-        wait_until(ended, seconds * PATIENCE, f"it ends; the screen:\n{self.text()}")
+        wait_until(ended, seconds, f"it ends; the screen:\n{self.text()}")
         self.read()
         return self.process.returncode
 
