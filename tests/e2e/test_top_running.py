@@ -226,7 +226,6 @@ def test_what_a_killed_jbpfd_left_there_is_replaced(tmp_path):
     daemon.process.kill()
     daemon.process.wait()
     assert os.path.lexists(daemon.store / "running")
-    daemon.log_path.unlink()
     daemon.start().wait_ready()
     try:
         reader = connect(daemon)

@@ -49,7 +49,6 @@ def recording(folder):
             assert short.stop() == 0, short.log()
         finally:
             spinner.kill()
-    short.log_path.unlink()
     daemon = Daemon(folder, window=long_window()).start().wait_ready()
     yield daemon
     assert daemon.stop() == 0, daemon.log()
@@ -304,7 +303,6 @@ def test_pictures_get_newer_and_without_jbpfd_the_reason_is_one_line(browser, fo
         reason = "Only windows that have ended are shown: no jbpfd listens beside the store. The newest ended at "
         browser.wait(lambda: browser.text("age").startswith(reason) and browser.text("now") == "", 120)
         assert web.json("running", since="15m")["why"] != ""
-        daemon.log_path.unlink()
         daemon.start().wait_ready()
         browser.wait(lambda: newest() and browser.text("now") != "", 120)
         # A busy server may have refused a question.

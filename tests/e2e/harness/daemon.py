@@ -24,11 +24,13 @@ class Daemon:
         self.command = [*map(str, wrapper), str(BIN / "jbpfd"), *store, "--window", window,
                         *frequency, *options]
         self.process = None
+        self.log_begin = 0  # where that of the process which runs begins
         self.started = self.stopped = None  # seconds since 1970
 
     def start(self):
         self.started = time.time()
         with open(self.log_path, "a") as log:
+            self.log_begin = log.tell()
             self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=subprocess.STDOUT)
         return self
@@ -37,12 +39,16 @@ class Daemon:
         """It is sampling once it holds its store: that happens after the probe was loaded."""
         def ready():
             assert self.process.poll() is None, f"jbpfd ended: {self.log()}"
-            return self.store.is_dir() and any(self.store.iterdir()) and " samples at " in self.log()
+            return self.store.is_dir() and any(self.store.iterdir()) and " samples at " in self.own_log()
         wait_until(ready, seconds, lambda: f"jbpfd samples; log: {self.log()}")
         return self
 
     def log(self):
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    def own_log(self):
+        """Without what earlier ones of this store said."""
+        return self.log_path.read_bytes()[self.log_begin:].decode(errors="replace")
 
     def stop(self, number=signal.SIGTERM, seconds=30):
         """Its exit code; a daemon that does not end is killed and that is a failure."""
