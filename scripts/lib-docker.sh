@@ -23,7 +23,7 @@ dockerd_start()
 	mkdir -p "$run" "$data"
 	dockerd_socket=unix://$run/docker.sock
 	PATH=$PATH:/usr/sbin:/sbin dockerd --host "$dockerd_socket" --iptables=false --bridge=none \
-		--data-root "$data" --exec-root "$run/exec" --pidfile "$run/dockerd.pid" "$@" \
+		--data-root "$data" --exec-root "$run/exec" --pidfile "$run/dockerd.pid" --label "jbpf.owner=$$" "$@" \
 		>"$run/dockerd.log" 2>&1 &
 	dockerd_pid=$!
 	local tries
@@ -59,6 +59,15 @@ dockerd_end_left()
 	pid=$(cat "$file" 2>/dev/null) || return 0
 	grep -qzxF -- "$file" "/proc/$pid/cmdline" 2>/dev/null && dockerd_stop "$pid"
 	rm -f "$file"
+}
+
+# dockerd_end_orphan NAME: the same, and only when the script that started it is gone; for those who do not know
+dockerd_end_orphan()
+{
+	local pid owner
+	pid=$(cat "/run/jbpf-tests/$1/dockerd.pid" 2>/dev/null) || return 0
+	owner=$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/cmdline" | sed -n 's/^jbpf\.owner=//p')
+	[ -z "$owner" ] || [ -d "/proc/$owner" ] || dockerd_end_left "$1"
 }
 
 # Where this host gets its own Debian packages from: the URI of the archive

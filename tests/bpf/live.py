@@ -224,7 +224,7 @@ def cgroups(*names):
     top = next(Path(mount[1]) for mount in mounts if mount[2] == "cgroup2") / f"jbpf-test-{os.getpid()}"
     folders = [top, *[top / name for name in names]]
     for folder in folders:
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)  # of a killed run whose pid was the same
     try:
         yield folders[1:]
     finally:

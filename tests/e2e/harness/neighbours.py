@@ -21,7 +21,7 @@ CPU_V1 = Path("/sys/fs/cgroup/cpu")
 USER = 12345  # no passwd entry anywhere
 INSIDE = """
 mount --rbind {app} /mnt && mount -t tmpfs -o mode=1777,size=768m none /tmp && cd /tmp &&
-exec prlimit --nproc={processes} setpriv --reuid={user} --regid={user} --clear-groups sh -c '{setup} exec "$@"' sh "$@"
+exec prlimit --nproc={processes} setpriv --reuid={user} --regid={user} --clear-groups --pdeathsig keep sh -c '{setup} exec "$@"' sh "$@"
 """
 
 
@@ -160,7 +160,7 @@ class Neighbour:
         command = [str(word).format(cgroup=self.cgroup.folder, id=self.id) for word in command]
         with open(self.log_path, "w") as log:
             self.process = subprocess.Popen(
-                ["sh", "-c", f'{self.cgroup.enter()} && exec unshare -m -p -i -u --fork --mount-proc sh -c "$0" sh "$@"',
+                ["sh", "-c", f'{self.cgroup.enter()} && exec unshare -m -p -i -u --fork --kill-child --mount-proc sh -c "$0" sh "$@"',
                  inside, *command], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
 
     def log(self):
