@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A headless Chromium that remembers what a page asked of the network and said on the console."""
+import functools
 import json
 import os
 import re
@@ -26,6 +27,17 @@ ROW = 19  # height of a row of frames in view.js
 COUNT_ALERTS = "window.alertCount = 0; window.alert = () => { window.alertCount++; };"
 
 
+def in_time(of_the_driver):
+    """A page that a busy host did not load or draw in time is tried once more, as whatever else did not come."""
+    @functools.wraps(of_the_driver)
+    def translated(*arguments, **options):
+        try:
+            return of_the_driver(*arguments, **options)
+        except TimeoutException as error:
+            raise Lacking(f"the browser: {error}") from None
+    return translated
+
+
 class Browser:
     def __init__(self, scripts=True):
         options = webdriver.ChromeOptions()
@@ -45,6 +57,7 @@ class Browser:
     def close(self):
         self.driver.quit()
 
+    @in_time
     def open(self, path: Path, fragment=""):
         """A fresh document, also when only the fragment differs from the one shown."""
         self.driver.get("about:blank")
@@ -52,9 +65,11 @@ class Browser:
             self.driver.get_log(kind)
         self.driver.get(f"file://{path}{fragment}")
 
+    @in_time
     def js(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
+    @in_time
     def settle(self):
         """Until what was asked for is drawn."""
         self.driver.execute_async_script(
