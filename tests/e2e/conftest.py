@@ -13,7 +13,7 @@ import pytest
 
 from harness.containers import Engine
 from harness.daemon import Daemon
-from harness.programs import AIDS, IMAGE, IMAGES, JAVA_SOURCES, PATIENCE, TOP, Lacking, run, wait_until
+from harness.programs import AIDS, IMAGE, IMAGES, JAVA_SOURCES, PATIENCE, TOP, Lacking, end_all, run, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +148,7 @@ class Daemons:
         return self.made[-1]
 
     def stop(self):
-        for one in self.made:
-            one.stop()
+        end_all(one.stop for one in self.made)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from harness import docker_api
 from harness.neighbours import CGROUP_ROOTS, cgroup_folders, weigh_cpu
-from harness.programs import IMAGE, IMAGES, run, wait_until
+from harness.programs import IMAGE, IMAGES, end_all, run, wait_until
 
 USER = "12345:12345"  # no passwd entry anywhere
 WEIGHT_OF_READY = 6  # per cent of the CPU share of a container that starts
@@ -137,6 +137,5 @@ class Engine:
         return container
 
     def remove_all(self):
-        for container in self.containers:
-            container.remove()
+        end_all(container.remove for container in self.containers)
         self.containers.clear()

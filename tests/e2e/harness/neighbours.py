@@ -12,7 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness.programs import wait_until
+from harness.programs import end_all, wait_until
 
 CGROUP_ROOTS = [Path(root) for root in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup")
                 if Path(root, "cgroup.controllers").exists()]
@@ -179,9 +179,7 @@ class Neighbour:
             return int(children.read().split()[0])
 
     def end(self):
-        self.cgroup.end()
-        self.process.kill()
-        self.process.wait()
+        end_all([self.cgroup.end, self.process.kill, self.process.wait])
 
 
 class Neighbours:
@@ -202,8 +200,7 @@ class Neighbours:
         return self.cgroups[-1]
 
     def end(self):
-        for one in [*reversed(self.all), *reversed(self.cgroups)]:
-            one.end()
+        end_all(one.end for one in [*reversed(self.all), *reversed(self.cgroups)])
         for root in (CGROUP_ROOTS[0], CPU_V1):
             with contextlib.suppress(OSError):
                 (root / self.group).rmdir()

@@ -74,6 +74,18 @@ def wait_until(check, seconds, what):
         time.sleep(min(max(BETWEEN_LOOKS, TIMES_A_LOOK * (now - looked)), MOST_BETWEEN_LOOKS))
 
 
+def end_all(ends):
+    """Calls each, also when one before it has failed; then it fails with what all of them said."""
+    failures = []
+    for end in ends:
+        try:
+            end()
+        except Exception as error:
+            failures.append(error)
+    if failures:
+        raise AssertionError(f"did not end: {failures}") from failures[0]
+
+
 def stat_fields(pid):
     """Of /proc/PID/stat, from the state on: the third field of proc(5) is the first here. A process may put any bytes
     into its name, which stands before them."""
