@@ -2,6 +2,7 @@
 """Docker containers without network, removed at the end whatever happens."""
 import contextlib
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -9,8 +10,12 @@ import pytest
 
 from harness import docker_api
 from harness.neighbours import CGROUP_ROOTS, cgroup_folders, weigh_cpu
-from harness.programs import IMAGE, IMAGES, end_all, run, wait_until
+from harness.programs import IMAGE, IMAGES, Lacking, end_all, run, wait_until
 
+TRIES = 3  # a busy engine may refuse to start one
+# What no other try changes: the image, an option, the command.
+OUR_FAULT = re.compile(r"no such image|unable to find image|unknown (shorthand )?flag|invalid|executable file not found|"
+                       r"no such file or directory|requires at least|permission denied|conflicting options", re.I)
 USER = "12345:12345"  # no passwd entry anywhere
 WEIGHT_OF_READY = 6  # per cent of the CPU share of a container that starts
 JDKS = (8, 11, 17, 21, 25)
@@ -120,12 +125,26 @@ class Engine:
     def start(self, name, command, options=(), user=USER, jdk=None):
         image = image_of(jdk) if jdk else self.image
         name = f"jbpf-e2e-{os.getpid()}-{name}"
-        result = self.docker("run", "-d", "--pull=never", "--name", name, "--network=none", "--user", user,
-                             "-v", f"{self.app}:/app:ro", *options, image, *command)
-        assert result.returncode == 0, f"docker run {shlex.join(map(str, command))}: {result.stderr}"
-        container = Container(self, name, result.stdout.strip())
-        self.containers.append(container)
-        return container
+        create = ["create", "--pull=never", "--name", name, "--network=none", "--user", user,
+                  "-v", f"{self.app}:/app:ro", *options, image, *command]
+        for _ in range(TRIES):
+            container, said = self.try_to_start(name, create)
+            if container:
+                self.containers.append(container)
+                return container
+            assert not OUR_FAULT.search(said), f"docker {shlex.join(map(str, create))}: {said}"
+        raise Lacking(f"{name} was not started, {TRIES} times: {said}")
+
+    def try_to_start(self, name, create):
+        """The container, or None and what the engine said; nothing of that name is left then."""
+        result = self.docker(*create)
+        made = result.stdout.strip()
+        if result.returncode == 0:
+            result = self.docker("start", made)
+            if result.returncode == 0:
+                return Container(self, name, made), ""
+        self.docker("rm", "-f", name)
+        return None, result.stderr
 
     def start_ready(self, name, command, word, options=(), user=USER, seconds=300, jdk=None):
         """start(), then waits until `word` is in its output."""
