@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.programs import BIN, jbpf, wait_until
+from harness.programs import BIN, jbpf, stat_fields, wait_until
 from harness.store import make_store
 from harness.web import Web
 
@@ -241,20 +241,25 @@ def hold(web, text, cnt):
     return held
 
 
+def is_killed_before_it_answers(web):
+    """It is short: killed when it is seen, it may have answered."""
+    asking = web.asking("/api/v1/profile", **RANGE)
+    while asking.is_alive():
+        for pid in web.queries():
+            with contextlib.suppress(ProcessLookupError):  # it has answered
+                os.kill(pid, signal.SIGKILL)
+    status, _, body = asking.answer()
+    assert status == 200 or (status == 500 and b"Killed" in body), (status, body)
+    return status == 500
+
+
 def test_silent_clients_and_killed_queries_hold_up_nobody(store, folder):
     web = Web(store, folder)
     silent = hold(web, b"GET /api/v1/info HTTP/1.1\r\nHost: ", 100)
     try:
         assert web.json("info")["first"] == START
         assert web.ask("/")[0] == 200
-        # It is short: killed when it is seen, it may have answered.
-        asking = web.asking("/api/v1/profile", **RANGE)
-        while asking.is_alive():
-            for pid in web.queries():
-                with contextlib.suppress(ProcessLookupError):  # it has answered
-                    os.kill(pid, signal.SIGKILL)
-        status, _, body = asking.answer()
-        assert status == 200 or (status == 500 and b"Killed" in body), (status, body)
+        wait_until(lambda: is_killed_before_it_answers(web), 60, "a question was killed before it was answered")
         assert web.api("profile", format="folded", **RANGE)
     finally:
         for connection in silent:
@@ -308,25 +313,43 @@ def test_many_questions_are_answered_or_refused_each_with_a_status(web):
     assert web.api("info")
 
 
+def state_of(pid):
+    """X: it has gone."""
+    try:
+        return stat_fields(pid)[0]
+    except OSError:
+        return "X"
+
+
+def is_stopped(pid):
+    """Stops it, unless it ends before."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGSTOP)
+    return wait_until(lambda: state_of(pid) in "TZX" and state_of(pid), 30, f"{pid} is stopped, or has ended") == "T"
+
+
+def others_are_answered_beside_one_that_is_stopped(web):
+    """It is short: stopped when it is seen, it may have answered, and then nothing hung."""
+    asking = web.asking("/api/v1/timeline", **RANGE)
+    while asking.is_alive() and not web.queries():
+        pass
+    stopped = [pid for pid in web.queries() if is_stopped(pid)]
+    for _ in range(5 if stopped else 0):
+        assert web.api("profile", format="folded", **RANGE)
+    hung = asking.is_alive() and any(state_of(pid) == "T" for pid in stopped)
+    for pid in stopped:
+        with contextlib.suppress(ProcessLookupError):  # it was ended as one that is late
+            os.kill(pid, signal.SIGKILL)
+    status, _, body = asking.answer()
+    assert status == 500 if hung else status in (200, 500), (status, body)
+    return hung
+
+
 def test_a_query_that_hangs_holds_up_no_other(store, folder):
     """One that is stopped stands for one that hangs."""
     web = Web(store, folder)
     try:
-        asking = web.asking("/api/v1/timeline", **RANGE)
-        while asking.is_alive() and not web.queries():
-            pass
-        stopped = web.queries()
-        # One may have answered meanwhile.
-        for pid in stopped:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGSTOP)
-        for _ in range(5):
-            assert web.api("profile", format="folded", **RANGE)
-        for pid in stopped:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        answer = asking.answer()
-        assert answer[0] in ((500, 200) if stopped else (200,)), answer
+        wait_until(lambda: others_are_answered_beside_one_that_is_stopped(web), 60, "a question was stopped before it was answered")
         wait_until(lambda: not web.queries(), 30, "all questions have ended")
     finally:
         assert web.stop() == 0
