@@ -275,10 +275,16 @@ def test_wrong_urls_are_wrong_usage(store):
 
 
 DAYS = 7
-YESTERDAY = int(time.time()) // 86400 * 86400 - 86400
 
 
-def days_of_a_fleet():
+def where_it_is_noon():
+    """That zone, and its last midnight but one as Unix time: for as long as the test takes it is the same day there."""
+    now = int(time.time())
+    ahead = (12 - now // 3600 % 24) * 3600
+    return f"<here>{-ahead // 3600:+d}", (now + ahead) // 86400 * 86400 - ahead - 86400
+
+
+def days_of_a_fleet(yesterday):
     """Of two hosts, three hours of each of the last days: on the last one a method of "shop" needs half as much again."""
     def one(event, day, block, host, service):
         x, grown = 200 + (7 * day + 3 * block + len(host)) % 9, day == DAYS - 1 and service == "shop"
@@ -286,31 +292,32 @@ def days_of_a_fleet():
         counts = [x + 17 * number + (block * (number + 3) + day) % 7 for number in range(30)]
         counts[2] = counts[2] * 3 // 2 if grown else counts[2]
         stacks = "".join(f"\tjava;a.B.run_[j];a.B.m{number}_[j] {count}\n" for number, count in enumerate(counts))
-        return (f"window start={YESTERDAY - 86400 * (DAYS - 1 - day) + 32400 + 300 * block} duration=300 pid={len(service)} samples={sum(counts)} "
+        return (f"window start={yesterday - 86400 * (DAYS - 1 - day) + 32400 + 300 * block} duration=300 pid={len(service)} samples={sum(counts)} "
                 f"comm=java host={host} service={service} frames=9 {fields}\n{stacks}commit\n")
     return "".join(one(event, day, block, host, service) for event in ("cpu", "off-cpu") for day in range(DAYS) for block in range(36)
                    for host in ("h1", "h22") for service in ("shop", "mail"))
 
 
-def a_day(output, *source):
-    result = jbpf("diff", "--days", "1", "--fail-on", "regression", "--output-dir", output, *source, env={**os.environ, "TZ": "UTC"})
+def a_day(output, zone, *source):
+    result = jbpf("diff", "--days", "1", "--fail-on", "regression", "--output-dir", output, *source, env={**os.environ, "TZ": zone})
     pages = [output / event / "latest/summary.json" for event in ("", "off-cpu")]
     return result, [json.loads(page.read_text()) for page in pages if page.exists()]
 
 
 def test_the_daily_job_says_of_a_fleet_what_it_says_of_a_store(server, tmp_path):
-    store = make_store(tmp_path / "store", days_of_a_fleet())
+    zone, yesterday = where_it_is_noon()
+    store = make_store(tmp_path / "store", days_of_a_fleet(yesterday))
     url = load(store, server, "days")
-    local, of_store = a_day(tmp_path / "local", "--store", store)
+    local, of_store = a_day(tmp_path / "local", zone, "--store", store)
     assert local.returncode == 4 and "shop: regression: a.B.m2: +" in local.stdout, local.stdout + local.stderr
     for _ in range(2):  # the second with the series of the first
-        result, of_server = a_day(tmp_path / "far", "--from", url)
+        result, of_server = a_day(tmp_path / "far", zone, "--from", url)
         assert (result.returncode, result.stdout, result.stderr) == (4, local.stdout, local.stderr)
         assert [one.pop("host") for one in of_server] == [None, None]
         assert of_server == [{name: value for name, value in one.items() if name != "host"} for one in of_store]
     server.query("DROP TABLE jbpf_stacks", "days")
-    result, (cpu, _) = a_day(tmp_path / "broken", "--from", url)
+    result, (cpu, _) = a_day(tmp_path / "broken", zone, "--from", url)
     assert result.returncode == 1 and {one["state"] for one in cpu["services"]} == {"failed"}
     assert all("jbpf_stacks" in one["why"] for one in cpu["services"]), [one["why"] for one in cpu["services"]]
-    result, _ = a_day(tmp_path / "far", "--from", server.url("nothing"))
+    result, _ = a_day(tmp_path / "far", zone, "--from", server.url("nothing"))
     assert result.returncode == 1 and "nothing" in result.stderr and not result.stdout
