@@ -12,6 +12,7 @@ import xml.etree.ElementTree as xml
 import pytest
 
 from harness.programs import BIN, PATIENCE, jbpf, lines_of, run
+from harness.recent import demand_recent, some_seconds_ago
 from harness.store import make_store
 
 # 2023-11-14T22:13:20Z; the second hour begins at 1700002800.
@@ -481,7 +482,8 @@ def test_help_names_every_option():
 # ---- source lines -------------------------------------------------------------------------------
 
 def test_source_lines_are_a_table_and_in_json(fresh_store):
-    common = ("--store", fresh_store, "--since", "5m", "--container", "shop-2")
+    _, store = fresh_store
+    common = ("--store", store, "--since", "5m", "--container", "shop-2")
     result = jbpf("dump", *common, "--format", "top", "--lines")
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.split("\n\n")[1] == (
@@ -496,7 +498,7 @@ def test_source_lines_are_a_table_and_in_json(fresh_store):
     assert data["lines_left_out"] == 2
     data = json.loads(jbpf("dump", *common[:4], "--container", "shop-1", "--format", "json").stdout)
     assert data["lines"] == []
-    hours = [path for path in sorted((fresh_store / "v1" / "cpu").rglob("*.zst"))]
+    hours = [path for path in sorted((store / "v1" / "cpu").rglob("*.zst"))]
     text = run("zstdcat", *hours).stdout
     assert "B.java" not in text and "java;y 40" in text
 
@@ -561,13 +563,12 @@ def test_status_of_a_store_that_nobody_writes_any_more(store):
 
 @pytest.fixture
 def fresh_store(tmp_path):
-    """Of each test its own: it must be of the last minute when that looks at it."""
-    import time
-    now = int(time.time())
-    return make_store(tmp_path / "store", f"""
-window start={now - 15} pid=42 samples=10 frames=40 is_jvm=1 preserve_frame_pointer=1 truncated_samples=9 comm=java container=shop-1
+    """And when it begins. Of each test its own: it must be of the last minute when that looks at it."""
+    begin = some_seconds_ago()
+    return begin, make_store(tmp_path / "store", f"""
+window start={begin} pid=42 samples=10 frames=40 is_jvm=1 preserve_frame_pointer=1 truncated_samples=9 comm=java container=shop-1
 	java;x 10
-window start={now - 15} pid=44 samples=40 frames=400 is_jvm=1 preserve_frame_pointer=2 comm=java \
+window start={begin} pid=44 samples=40 frames=400 is_jvm=1 preserve_frame_pointer=2 comm=java \
 container=shop-2 jvm_version=1.8.0_432 preserve_frame_pointer_origin=2 jit_source=3 jit_age_ms=9000 \
 jit_frames=200 inlined_frames=100 interpreted_frames=8 jit_leaf_samples=30 repaired_samples=10 \
 unrepaired_samples=1 unknown_frames=2 ambiguous_frames=4 truncated_samples=4 \
@@ -576,15 +577,17 @@ jit_fallback=no%20inlined%20frames%1b
 	@a.B.work_[i];B.java:42 30
 	@a.B.run_[j];B.java:7 8
 	@[other%20lines] 2
-window start={now - 15} pid=7 samples=2 frames=2 comm=cron
+window start={begin} pid=7 samples=2 frames=2 comm=cron
 	cron;y 2
-window start={now - 15} samples=52 store=9
+window start={begin} samples=52 store=9
 commit
 """)
 
 
 def test_status_says_what_to_change(fresh_store):
-    result = jbpf("status", "--store", fresh_store)
+    begin, store = fresh_store
+    result = jbpf("status", "--store", store)
+    demand_recent(begin)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == (
         "CONTAINER  PID  COMM  JVM        FP                SYMBOLS    AGE  UNKNOWN%  CUT%  STALE%  "
@@ -605,8 +608,10 @@ def test_status_says_what_to_change(fresh_store):
 
 
 def test_status_is_json(fresh_store):
+    begin, store = fresh_store
     for option in (["--json"], ["--format", "json"]):
-        data = json.loads(jbpf("status", "--store", fresh_store, "--all", *option).stdout)
+        data = json.loads(jbpf("status", "--store", store, "--all", *option).stdout)
+        demand_recent(begin)
         assert data["lost"]["store"] == 9 and data["samples"] == 52
         assert [stream["pid"] for stream in data["streams"]] == [42, 44, 7]
         assert data["streams"][0]["preserve_frame_pointer"] == "off"
@@ -623,9 +628,10 @@ FLAT = "jbpf-dump: JVM of container shop-1 (pid 42) runs without -XX:+PreserveFr
 
 
 def test_dump_of_a_jvm_without_frame_pointers_says_so_beside_its_data(fresh_store):
-    result = jbpf("dump", "--store", fresh_store, "--since", "5m", "--container", "shop-1")
+    _, store = fresh_store
+    result = jbpf("dump", "--store", store, "--since", "5m", "--container", "shop-1")
     assert (result.returncode, result.stdout, result.stderr) == (0, "java;x 10\n", FLAT)
-    result = jbpf("dump", "--store", fresh_store, "--since", "5m", "--container", "shop-2")
+    result = jbpf("dump", "--store", store, "--since", "5m", "--container", "shop-2")
     assert (result.returncode, result.stdout, result.stderr) == (0, "java;y 40\n", "")
 
 
