@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exact waiting: every wait of a thread is measured, short ones are drawn so that sums stay right; what waits for a CPU
 does not wait."""
+import contextlib
 import json
 import math
 import os
 import re
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from harness.containers import java
 from harness.folded import Folded
-from harness.programs import AIDS, BIN, Lacking, run
+from harness.programs import AIDS, BIN, Lacking, run, wait_cpu
 
 from test_off_cpu import schedstats, truths
 
 THRESHOLD_US = 1000
+# No program did, so they are not shown.
+ENDED_BY_NOBODY = re.compile(r" (?!0\.000)\d+\.\d{3} seconds of waiting were ended by timers, devices")
 
 
 def record(path, *arguments, **options):
@@ -106,6 +111,7 @@ def test_java_threads_of_a_container_wait_in_their_methods(engine, tmp_path):
 def test_who_never_waits_is_told(tmp_path):
     spinner = subprocess.Popen([AIDS / "native_spinner", "600"], stdout=subprocess.DEVNULL)
     try:
+        wait_cpu([spinner.pid], 0.2)  # one that is still being loaded waits for the disk
         result = record(tmp_path / "out.folded", "-p", spinner.pid, "-d", "1s")
     finally:
         spinner.kill()
@@ -129,25 +135,47 @@ def test_who_ends_a_wait_is_told_below_whom_it_wakes(tmp_path):
         assert not waits.samples(lambda frames: frames[0] == woken and woken in frames[1:]), waits
     # Timers end these, whoever they interrupt.
     assert not waits.samples(lambda frames: frames[0].startswith("sleep_")), waits
-    assert re.search(r" (?!0\.000)\d+\.\d{3} seconds of waiting were ended by timers", result.stderr), result.stderr
+    assert ENDED_BY_NOBODY.search(result.stderr), result.stderr
+
+
+# Says READY when it has been loaded: from then on it waits for nothing but its disk.
+SYNC = """import os, sys
+file = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
+os.write(1, b"READY\\n")
+while True:
+    os.pwrite(file, b"x" * 4096, 0)
+    os.fsync(file)
+"""
+
+
+@contextlib.contextmanager
+def syncer_beside_writers():
+    """Those write without end, as one would who wakes a reader of a socket. The file lies where files outlive the host's
+    restart: of one in memory nobody waits for a disk."""
+    with tempfile.TemporaryDirectory(prefix="jbpf-sync-", dir="/var/tmp") as folder:
+        writers = [subprocess.Popen(["yes"], stdout=subprocess.DEVNULL) for _ in range(os.cpu_count())]
+        syncer = subprocess.Popen([sys.executable, "-c", SYNC, Path(folder, "file")], stdout=subprocess.PIPE, text=True)
+        try:
+            assert syncer.stdout.readline() == "READY\n"
+            yield syncer
+        finally:
+            for process in (syncer, *writers):
+                process.kill()
+                process.wait()
 
 
 @pytest.mark.live
 def test_a_disk_that_answers_is_not_the_program_its_interrupt_came_upon(tmp_path):
-    """Those write without end, as one would who wakes a reader of a socket."""
-    sync = f"import os\nfd = os.open({str(tmp_path / 'file')!r}, os.O_CREAT | os.O_WRONLY)\n" \
-        "while True:\n    os.pwrite(fd, b'x' * 4096, 0)\n    os.fsync(fd)\n"
-    writers = [subprocess.Popen(["yes"], stdout=subprocess.DEVNULL) for _ in range(os.cpu_count())]
-    syncer = subprocess.Popen([sys.executable, "-c", sync])
-    try:
-        result = record(tmp_path / "out.folded", "--threshold", "1ms", "--wakers", "-p", syncer.pid, "-d", "4s")
-    finally:
-        for process in (syncer, *writers):
-            process.kill()
-            process.wait()
-    assert result.returncode in (0, 3), result.stderr
-    waits = Folded((tmp_path / "out.folded").read_text() if result.returncode == 0 else "")
-    assert not waits.samples(lambda frames: frames[1] == "yes"), waits
+    with syncer_beside_writers() as syncer:
+        for seconds in (4, 16, 64):
+            result = record(tmp_path / "out.folded", "--threshold", "1ms", "--wakers", "-p", syncer.pid, "-d", f"{seconds}s")
+            assert result.returncode in (0, 3), result.stderr
+            waits = Folded((tmp_path / "out.folded").read_text() if result.returncode == 0 else "")
+            assert not waits.samples(lambda frames: frames[1] == "yes"), waits
+            # It waits for nothing else: with none that a device has ended the recording says nothing of them.
+            if ENDED_BY_NOBODY.search(result.stderr):
+                return
+    raise Lacking(f"in {seconds} s it has not waited for its disk: {waits} {result.stderr}")
 
 
 def is_java(frames):
