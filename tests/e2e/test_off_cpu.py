@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What threads wait for: each thread's share in each method is what the kernel says of that thread, idle ones are set
 apart, and nothing that a process does to itself keeps the others from being seen."""
+import contextlib
 import json
 import math
 import os
@@ -369,46 +370,62 @@ def test_uninterruptible_sleep_is_told_with_the_kernel_s_stack_and_is_never_idle
     assert not disks.with_frame("[idle]"), disks
 
 
-@pytest.mark.live
-@pytest.mark.parametrize("how", ["stopped", "frozen"])
-def test_threads_that_stand_still_do_not_wait(how, tmp_path):
-    """By a signal, or as docker pause does it."""
-    cgroup = Cgroup(f"jbpf-tests/frozen-{os.getpid()}")
-    waiter = subprocess.Popen([AIDS / "waiter", "threads", "3"], stdout=subprocess.PIPE, text=True)
+@contextlib.contextmanager
+def named_waiter(folder, word, *arguments, **options):
+    """One by a name that no other process of the host has, so that it can be recorded by that."""
+    name = folder / f"{word}{os.getpid()}"
+    name.symlink_to(AIDS / "waiter")
+    waiter = subprocess.Popen([name, *arguments], stdout=subprocess.PIPE, text=True, **options)
     try:
-        waiter.stdout.readline()
-        (cgroup.folder / "cgroup.procs").write_text(str(waiter.pid))
-        if how == "stopped":
-            stop([waiter.pid])
-        else:
-            (cgroup.folder / "cgroup.freeze").write_text("1")
-            wait_until(lambda: "frozen 1" in (cgroup.folder / "cgroup.events").read_text(), 30, "it is frozen")
-        result = record(tmp_path / "out.folded", "-p", waiter.pid, "--idle", seconds=2)
-        os.kill(waiter.pid, signal.SIGCONT)
-        (cgroup.folder / "cgroup.freeze").write_text("0")
-        _, after = record_until(lambda _, waits: waits.total >= 4, tmp_path / "after.folded", "-p", waiter.pid, "--idle")
+        assert waiter.stdout.readline() == "READY\n"
+        assert comm_of(waiter.pid) == name.name
+        yield waiter
     finally:
         waiter.kill()
         waiter.wait()
-        cgroup.end()
-    assert result.returncode == 3, (result.stderr, (tmp_path / "out.folded").exists())
+
+
+def assert_only_seen(seen, never, path):
+    """Both are recorded together: that one has no samples says something only when the passes came that gave the other
+    one some."""
+    seen, never = comm_of(seen.pid), comm_of(never.pid)
+
+    def is_seen(_, waits):
+        assert not waits.of(never).total, waits
+        return waits.of(seen).total >= 12
+    record_until(is_seen, path, "--comm", seen, "--comm", never, "--idle")
+
+
+@pytest.fixture
+def cgroup():
+    made = Cgroup(f"jbpf-tests/frozen-{os.getpid()}")
+    yield made
+    made.end()
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("how", ["stopped", "frozen"])
+def test_threads_that_stand_still_do_not_wait(how, cgroup, tmp_path):
+    """By a signal, or as docker pause does it."""
+    with named_waiter(tmp_path, "awake", "threads", "3") as awake, named_waiter(tmp_path, "still", "threads", "3") as still:
+        (cgroup.folder / "cgroup.procs").write_text(str(still.pid))
+        if how == "stopped":
+            stop([still.pid])
+        else:
+            (cgroup.folder / "cgroup.freeze").write_text("1")
+            wait_until(lambda: "frozen 1" in (cgroup.folder / "cgroup.events").read_text(), 30, "it is frozen")
+        assert_only_seen(awake, still, tmp_path / "out.folded")
+        os.kill(still.pid, signal.SIGCONT)
+        (cgroup.folder / "cgroup.freeze").write_text("0")
+        _, after = record_until(lambda _, waits: waits.total >= 4, tmp_path / "after.folded", "-p", still.pid, "--idle")
     assert after.samples(lambda frames: frames[-1] == "pause_[k]"), after
 
 
 @pytest.mark.live
 def test_who_opted_out_is_not_visited(tmp_path):
-    """It is recorded by a name that no other process of the host has."""
-    name = tmp_path / f"opted{os.getpid()}"
-    name.symlink_to(AIDS / "waiter")
-    waiter = subprocess.Popen([name, "flips", "2"], stdout=subprocess.PIPE, text=True, env=dict(os.environ, JBPF_PROFILE="off"))
-    try:
-        waiter.stdout.readline()
-        assert comm_of(waiter.pid) == name.name
-        result = record(tmp_path / "out.folded", "--comm", name.name, "--idle", seconds=3)
-    finally:
-        waiter.kill()
-        waiter.wait()
-    assert result.returncode == 3, result.stderr
+    out = dict(os.environ, JBPF_PROFILE="off")
+    with named_waiter(tmp_path, "seen", "flips", "2") as seen, named_waiter(tmp_path, "shy", "flips", "2", env=out) as shy:
+        assert_only_seen(seen, shy, tmp_path / "out.folded")
 
 
 def test_options_that_make_no_sense_are_refused(tmp_path):
