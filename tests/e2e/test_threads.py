@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from harness.containers import java
-from harness.daemon import Daemon
+from harness.daemon import CLOCK_SLACK, Daemon
 from harness.folded import Folded, plain
 from harness.programs import BIN, Lacking, jbpf, run, wait_until
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.live
 
 ENOUGH, FEW = 150, 30  # samples of the smallest thread: for figures, and that it is there
 POOL, WORKER = "pool-#-thread-#", "order: worker_7"  # the name's ; and its blank would break the text
-FOLDED_WORKER = "order: worker #"
+FOLDED_WORKER, WORKER_GLOB = "order: worker #", "order*"
 JVM_THREADS = ("GC Thread", "VM Thread", "VM Periodic", "C# Compiler", "G# ", "Monitor Defl", "java", "Signal Disp")
 
 
@@ -30,11 +30,29 @@ def pools(engine, tmp_path_factory, long_tests_too):
         wait_until(lambda: of_threads(daemon).get(FOLDED_WORKER, Folded("")).with_frame("Pools.shared") >= enough, 90,
                    "enough samples of the smallest thread")
         wait_until(lambda: any(name.startswith(JVM_THREADS) for name in of_threads(daemon)), 90, "the JVM collects")
+        daemon.middle = wait_halves(daemon)
     finally:
         code = daemon.stop()
     assert code == 0, daemon.log()
     container.pause()  # most of what follows reads the store
     return container, daemon
+
+
+def are_named(daemon, since):
+    """Of a pool and of the single thread, each by its own method."""
+    threads = of_threads(daemon, since)
+    return all(threads.get(name, Folded("")).with_frame(method)
+               for name, method in ((POOL, "Pools.firstPool"), (FOLDED_WORKER, "Pools.secondPool")))
+
+
+def wait_halves(daemon):
+    """A moment before and after which both have samples with names. A comparison takes the windows that begin in its
+    halves, a dump those that reach into its time."""
+    wait_until(lambda: are_named(daemon, daemon.since()), 90, "samples in the first half")
+    middle = daemon.stored_until()
+    second = wait_until(lambda: [begin for begin, _ in daemon.windows() if begin >= middle], 60, "a window of the second half")[0]
+    wait_until(lambda: are_named(daemon, f"@{second + CLOCK_SLACK:.3f}"), 90, "samples in the second half")
+    return middle
 
 
 def by_thread(folded):
@@ -45,8 +63,8 @@ def by_thread(folded):
     return threads
 
 
-def of_threads(daemon):
-    result = daemon.dump_raw("--by", "thread")
+def of_threads(daemon, since=None):
+    result = jbpf("dump", "--store", daemon.store, "--since", since or daemon.since(), "--by", "thread")
     return by_thread(Folded(result.stdout)) if result.returncode == 0 else {}
 
 
@@ -105,12 +123,12 @@ def test_json_pprof_and_speedscope_tell_the_thread_beside_the_stack(pools, tmp_p
 
 def test_two_times_are_compared_thread_by_thread(pools):
     _, daemon = pools
-    times = ["--before", f"@{int(daemon.started) - 1}..@{int(daemon.started) + 1}",
-             "--after", f"@{int(daemon.started) + 1}..now"]
-    result = jbpf("diff", "--store", daemon.store, *times, "--thread", "order*", "--format", "folded")
-    assert result.returncode in (0, 3), result.stderr
-    assert "firstPool" not in result.stdout
-    result = jbpf("diff", "--store", daemon.store, "--days", "1", "--thread", "order*")
+    times = ["--before", f"{daemon.since()}..@{daemon.middle:.3f}", "--after", f"@{daemon.middle:.3f}..now"]
+    whole, one = (jbpf("diff", "--store", daemon.store, *times, *thread, "--format", "folded")
+                  for thread in ([], ["--thread", WORKER_GLOB]))
+    assert whole.returncode == 0 and "firstPool" in whole.stdout, whole
+    assert one.returncode == 0 and "secondPool" in one.stdout and "firstPool" not in one.stdout, one
+    result = jbpf("diff", "--store", daemon.store, "--days", "1", "--thread", WORKER_GLOB)
     assert result.returncode == 2 and "--thread does not go with --days" in result.stderr
 
 
