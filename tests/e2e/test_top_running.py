@@ -76,14 +76,23 @@ def wait_row(daemon, name, look=once, options=()):
     return found[0]
 
 
-def connect(daemon):
-    """A reader, by the directory: paths of sockets are short."""
+def connect_now(daemon):
+    """A reader, by the directory: paths of sockets are short. None: those that wait to be taken are many enough."""
     reader = socket.socket(socket.AF_UNIX)
+    reader.setblocking(False)  # it would wait for its place, and for ever where nobody is taken
     with contextlib.ExitStack() as stack:
         folder = os.open(daemon.store, os.O_PATH)
         stack.callback(os.close, folder)
-        reader.connect(f"/proc/self/fd/{folder}/running")
+        try:
+            reader.connect(f"/proc/self/fd/{folder}/running")
+        except BlockingIOError:
+            reader.close()
+            return None
     return reader
+
+
+def connect(daemon):
+    return wait_until(lambda: connect_now(daemon), 60, lambda: f"there is room for a reader; log: {daemon.log()}")
 
 
 def is_told(reader):
@@ -181,11 +190,8 @@ def test_a_hundred_readers_beyond_the_limit_are_refused(short, container):
     told = {}
 
     def are_all_answered():
-        while len(readers) < 100:
-            try:
-                readers.append(connect(short))
-            except BlockingIOError:  # those that wait to be taken are many enough
-                break
+        while len(readers) < 100 and (reader := connect_now(short)):
+            readers.append(reader)
         for number, reader in enumerate(readers):
             answer = is_told(reader) if number not in told else None
             if answer is not None:
