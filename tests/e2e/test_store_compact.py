@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.daemon import Daemon
 from harness.programs import BUILD, PATIENCE, jbpf, lines_of, run, wait_until
 
 MKSTORE = BUILD / "tests" / "tools" / "mkstore"
@@ -181,7 +180,7 @@ def test_compact_says_why_it_cannot(store, tmp_path):
 
 
 @pytest.mark.live
-def test_daemon_merges_what_is_closed_and_only_if_asked(tmp_path):
+def test_daemon_merges_what_is_closed_and_only_if_asked(tmp_path, daemon):
     """What it did not merge while it was away it merges soon after its start. A day of stored hours shows that the
     clock is right."""
     now = int(time.time())
@@ -190,14 +189,14 @@ def test_daemon_merges_what_is_closed_and_only_if_asked(tmp_path):
     before = dumped(tmp_path / "store", "--until", f"@{START + 86400}")
     shutil.copytree(tmp_path / "store", tmp_path / "other")
     limits = ["--keep-age", "36500d"]
-    daemon = Daemon(tmp_path, *limits, window="1s").start().wait_ready()
-    off = Daemon(tmp_path, *limits, "--compact", "off", window="1s", name="other").start().wait_ready()
+    merging = daemon(*limits, window="1s").start().wait_ready()
+    off = daemon(*limits, "--compact", "off", window="1s", name="other").start().wait_ready()
     try:
         # The hours of today, too: who merges is killed at the end, and may leave a file that is not finished.
         wait_until(lambda: "\njbpf_compactions_done_total 1\n" in (tmp_path / "store" / "state").read_text(), 60,
-                   lambda: f"all is merged: {daemon.log()}")
+                   lambda: f"all is merged: {merging.log()}")
     finally:
-        codes = [daemon.stop(), off.stop()]
+        codes = [merging.stop(), off.stop()]
     assert codes == [0, 0]
     assert (tmp_path / "store" / DAY_FILE).exists() and not (tmp_path / "store" / HOUR_FILE).exists()
     assert dumped(tmp_path / "store", "--until", f"@{START + 86400}") == before
@@ -207,14 +206,14 @@ def test_daemon_merges_what_is_closed_and_only_if_asked(tmp_path):
 
 
 @pytest.mark.live
-def test_daemon_merges_hours_and_no_days_while_its_clock_is_far_from_what_is_stored(tmp_path):
+def test_daemon_merges_hours_and_no_days_while_its_clock_is_far_from_what_is_stored(tmp_path, daemon):
     make_store(tmp_path / "store", count=20, step=300)
     bytes_before = (tmp_path / "store" / HOUR_FILE).stat().st_size
-    daemon = Daemon(tmp_path, "--keep-age", "36500d", window="1s").start().wait_ready()
+    merging = daemon("--keep-age", "36500d", window="1s").start().wait_ready()
     try:
-        wait_until(lambda: "days stay in hours" in daemon.log(), 60, f"it says so: {daemon.log()}")
+        wait_until(lambda: "days stay in hours" in merging.log(), 60, lambda: f"it says so: {merging.log()}")
     finally:
-        code = daemon.stop()
+        code = merging.stop()
     assert code == 0
     assert (tmp_path / "store" / HOUR_FILE).stat().st_size < bytes_before
     assert not (tmp_path / "store" / DAY_FILE).exists()

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from harness.containers import java
-from harness.daemon import CLOCK_SLACK, Daemon
+from harness.daemon import CLOCK_SLACK
 from harness.folded import Folded, plain
 from harness.programs import BIN, Lacking, jbpf, run, wait_until
 
@@ -21,11 +21,11 @@ JVM_THREADS = ("GC Thread", "VM Thread", "VM Periodic", "C# Compiler", "G# ", "M
 
 
 @pytest.fixture(scope="module")
-def pools(engine, tmp_path_factory, long_tests_too):
+def pools(engine, module_daemon, long_tests_too):
     """(container, stopped daemon that stored it)"""
     enough = ENOUGH if long_tests_too else FEW
     container = engine.start_ready("pools", java("Pools", 600), "READY")
-    daemon = Daemon(tmp_path_factory.mktemp("threads"), "--pid", container.pid, window="2s").start().wait_ready()
+    daemon = module_daemon("--pid", container.pid, window="2s").start().wait_ready()
     try:
         wait_until(lambda: of_threads(daemon).get(FOLDED_WORKER, Folded("")).with_frame("Pools.shared") >= enough, 90,
                    "enough samples of the smallest thread")

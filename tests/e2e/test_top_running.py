@@ -9,7 +9,6 @@ import time
 
 import pytest
 
-from harness.daemon import Daemon
 from harness.programs import BIN, Lacking, cpu_seconds, jbpf, lines_of, run, wait_until
 from harness.terminal import Terminal
 
@@ -226,15 +225,11 @@ def test_without_jbpfd_the_windows_are_shown_and_the_reason_is_one_line(short):
 
 
 @pytest.mark.live
-def test_what_a_killed_jbpfd_left_there_is_replaced(tmp_path):
-    daemon = Daemon(tmp_path, window="1s").start().wait_ready()
-    wait_windows(daemon, 1)
-    daemon.process.kill()
-    daemon.process.wait()
-    assert os.path.lexists(daemon.store / "running")
-    daemon.start().wait_ready()
-    try:
-        reader = connect(daemon)
-        wait_until(lambda: is_told(reader), 60, lambda: f"the new one tells; log: {daemon.log()}")
-    finally:
-        daemon.stop()
+def test_what_a_killed_jbpfd_left_there_is_replaced(short):
+    wait_windows(short, 1)
+    short.process.kill()
+    short.process.wait()
+    assert os.path.lexists(short.store / "running")
+    short.start().wait_ready()
+    reader = connect(short)
+    wait_until(lambda: is_told(reader), 60, lambda: f"the new one tells; log: {short.log()}")
