@@ -3,6 +3,7 @@
 for its file then hangs until SIGKILL. jbpfd must not. Alone: what hangs is there for every jbpfd of the host."""
 import contextlib
 import fcntl
+import os
 import re
 import shutil
 import signal
@@ -26,7 +27,8 @@ SERVER = Path(__file__).parent / "harness" / "fuse_server.py"
 
 @pytest.fixture
 def fuse(tmp_path):
-    """A process that runs native_spinner from a FUSE file system, and that file system's server."""
+    """A process that runs native_spinner from a FUSE file system, that file system's server, and its device as jbpfd
+    calls it."""
     folder = tmp_path / "fuse"
     folder.mkdir()
     server = subprocess.Popen([sys.executable, SERVER, AIDS / "native_spinner", folder],
@@ -34,8 +36,9 @@ def fuse(tmp_path):
     program = None
     try:
         assert server.stdout.readline() == "mounted\n", "no FUSE file system"
+        device = os.stat(folder).st_dev
         program = subprocess.Popen([folder / "program", "600", "40"], stdout=subprocess.DEVNULL)
-        yield server, program
+        yield server, program, f"({os.major(device)}:{os.minor(device)})"
     finally:
         server.kill()
         server.wait()
@@ -55,7 +58,7 @@ def is_given_back(store):
 
 @pytest.mark.alone
 def test_file_server_that_hangs_costs_names_and_nothing_else(fuse, daemon, spinner):
-    server, program = fuse
+    server, program, device = fuse
     other = spinner("native_spinner", 600, 40)
     wait_cpu([program.pid], 0.2)
     before = daemon(window="1s", name="before").start().wait_ready()
@@ -68,11 +71,13 @@ def test_file_server_that_hangs_costs_names_and_nothing_else(fuse, daemon, spinn
     profiler = daemon(window="1s", name="after").start().wait_ready()
     profiler.wait_samples({program.pid: 30, other.pid: 30}, seconds=60)
     wait_until(lambda: profiler.dump("--pid", other.pid).with_frame("burn_seventy") >= 15, 60, "the other one has names")
-    wait_until(lambda: "does not answer" in profiler.log(), 30, "the log says so")
+    # On a busy host others, which do not hang, may not answer soon enough, either.
+    does_not_answer = f"{device} does not answer"
+    wait_until(lambda: does_not_answer in profiler.log(), 30, lambda: f"the log says so: {profiler.log()}")
     assert profiler.dump("--pid", program.pid).with_frame("burn_seventy") == 0
     # Once a minute is asked again, not at every look.
     minutes = (time.time() - profiler.started) / 60
-    assert profiler.log().count("does not answer") <= 2 + minutes, profiler.log()
+    assert profiler.log().count(does_not_answer) <= 2 + minutes, profiler.log()
 
     # What FUSE's server has in its hands ends by no signal, not even SIGKILL: the process stays until the
     # server ends, but another jbpfd can take over at once.
@@ -104,11 +109,19 @@ def containers(app, readable_folder):
     neighbours.end()
 
 
+def device_of(neighbour):
+    """Of its file system that hangs, which nobody has to ask for that."""
+    mounts = Path(f"/proc/{neighbour.pid}/mountinfo").read_text()
+    return re.search(r"^\d+ \d+ (\d+:\d+) / /tmp/hang ", mounts, re.M).group(1)
+
+
 @pytest.mark.alone
 def test_file_server_that_hangs_when_its_file_is_closed_holds_up_whoever_opens_it_alone(containers, daemon):
     """It answers when its file is opened and read. Whoever closes the file hangs, and no signal ends that."""
     profiler = daemon(window="1s").start().wait_ready()
-    wait_until(lambda: profiler.log().count("does not answer") >= 3, 60, f"each was asked; log: {profiler.log()}")
+    devices = [device_of(one) for one in containers.all]
+    wait_until(lambda: all(f"({device}) does not answer" in profiler.log() for device in devices), 60,
+               lambda: f"each of {devices} was asked; log: {profiler.log()}")
     newcomer = containers.start("newcomer", "/mnt/newcomer", 600, 30).pid
     wait_until(lambda: profiler.has("--pid", newcomer) and
                profiler.dump("--pid", newcomer).with_frame("real_caller") >= 15, 60,
