@@ -182,24 +182,57 @@ def test_many_containers_that_hang_whoever_names_do_not_end_naming(crowd, daemon
     assert profiler.stop() == 0, profiler.log()
 
 
+class Recording:
+    """jbpf record without an end, and what it says, read as it comes: who waits for what it never says waits for a while."""
+    def __init__(self, folder, *wrapper):
+        self.process = subprocess.Popen([*wrapper, BIN / "jbpf-record", "-o", folder / "profile.html"], text=True,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self.said = b""
+
+    def text(self):
+        with contextlib.suppress(BlockingIOError):  # nothing new
+            self.said += os.read(self.process.stdout.fileno(), 1 << 16)
+        return self.said.decode(errors="replace")
+
+    def wait_said(self, pattern):
+        def has_said():
+            ended = self.process.poll() is not None
+            found = re.search(pattern, self.text())
+            assert found or not ended, f"it has ended, and not said {pattern}: {self.said}"
+            return found
+        wait_until(has_said, 60, lambda: f"it says {pattern}: {self.said}")
+
+    def end(self):
+        """Its exit code, and what it said since; whoever can still say something there has ended, too."""
+        self.process.send_signal(signal.SIGINT)
+        said, _ = self.process.communicate(timeout=60 * PATIENCE)
+        return self.process.returncode, said
+
+
+@contextlib.contextmanager
+def recording_beside(crowd, folder, *wrapper):
+    """One that meets what hangs whoever reads it."""
+    crowd.start("liar", "sh", "-c", "exec /mnt/lies/libjvm.so file 600 30 /tmp/hang/program $P0", user=0, setup=MOUNT)
+    recording = Recording(folder, *wrapper)
+    try:
+        yield recording
+    finally:
+        recording.process.kill()
+
+
 WAITS = r"what hangs over process \d+ \(libjvm.so\) of [0-9a-f]{12} waits for its file /tmp/hang/program"
 
 
 @pytest.mark.alone
 def test_record_keeps_nobody_waiting_for_what_hangs(crowd, readable_folder):
     """Whoever reads what it says reads on until all that can say something have ended: what hangs says nothing there."""
-    crowd.start("liar", "sh", "-c", "exec /mnt/lies/libjvm.so file 600 30 /tmp/hang/program $P0", user=0, setup=MOUNT)
-    recording = subprocess.Popen([BIN / "jbpf-record", "-o", readable_folder / "profile.html"], stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        assert any(re.search(WAITS, line) for line in recording.stdout), "nobody says what it waits for"
-        recording.send_signal(signal.SIGINT)
-        said, _ = recording.communicate(timeout=60 * PATIENCE)
-        assert recording.returncode == 0, said
-        assert re.search(r"1 process of jbpf's hangs in the kernel.*: over /tmp/hang/program, a file of process \d+ \(libjvm.so\) of [0-9a-f]{12}",
-                         said), said
-    finally:
-        recording.kill()
+    with recording_beside(crowd, readable_folder) as recording:
+        recording.wait_said(WAITS)
+        code, said = recording.end()
+    assert code == 0, said
+    assert re.search(r"1 process of jbpf's hangs in the kernel.*: over /tmp/hang/program, a file of process \d+ \(libjvm.so\) of [0-9a-f]{12}",
+                     said), said
 
 
 HIDDEN = "mount -t proc -o hidepid=2,gid=54321 proc /proc && exec \"$@\""
@@ -209,17 +242,11 @@ HIDDEN = "mount -t proc -o hidepid=2,gid=54321 proc /proc && exec \"$@\""
 def test_one_that_hangs_is_replaced_where_processes_are_hidden_from_who_has_no_rights(crowd, readable_folder):
     """Whoever samples has given its rights up, and may see nothing of the process that names for it, nor of the one over
     which that hangs: it is told who that is all the same."""
-    crowd.start("liar", "sh", "-c", "exec /mnt/lies/libjvm.so file 600 30 /tmp/hang/program $P0", user=0, setup=MOUNT)
-    recording = subprocess.Popen(["unshare", "--mount", "sh", "-c", HIDDEN, "sh", BIN / "jbpf-record", "-o", readable_folder / "profile.html"],
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        assert any(re.search(r"hung over process \d+ \(libjvm.so\) of [0-9a-f]{12}", line) for line in recording.stdout), "nothing hung"
-        assert any(re.search(WAITS, line) for line in recording.stdout), "nobody says what it waits for"
-        recording.send_signal(signal.SIGINT)
-        said, _ = recording.communicate(timeout=60 * PATIENCE)
-        assert recording.returncode == 0, said
-    finally:
-        recording.kill()
+    with recording_beside(crowd, readable_folder, "unshare", "--mount", "sh", "-c", HIDDEN, "sh") as recording:
+        recording.wait_said(r"hung over process \d+ \(libjvm.so\) of [0-9a-f]{12}")
+        recording.wait_said(WAITS)
+        code, said = recording.end()
+    assert code == 0, said
 
 
 @pytest.mark.alone
