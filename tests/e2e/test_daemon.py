@@ -230,9 +230,12 @@ def test_status_knows_every_jvm_and_finds_nothing_wrong_with_the_good_ones(fleet
 
 @pytest.mark.live
 def test_list_names_container_pid_and_samples(fleet):
-    listed = fleet.list_text("--container", fleet.containers["after"].name)
-    assert fleet.containers["after"].name in listed
-    assert re.search(r"\d", listed)
+    name = fleet.containers["after"].name
+    listed, streams = fleet.list_text("--container", name), fleet.list_json("--container", name)
+    assert streams
+    for stream in streams:
+        # In this order, with other columns beside them.
+        assert re.search(rf"^{re.escape(name)} .* {stream['pid']} .* {stream['samples']} ", listed, re.M), (stream, listed)
 
 
 @pytest.mark.live
@@ -272,7 +275,8 @@ def test_every_format_is_what_it_says(fleet):
     assert not re.search(r'(src|href)\s*=\s*"https?:', html), "the page loads something from outside"
     svg = fleet.dump_raw("--format", "svg", *select).stdout
     assert "<svg" in svg and "Shares.seventy" in svg
-    assert str(folded.total) in top + svg
+    title = f"{folded.total} samples, "
+    assert f"\n{title}" in top and f">{title}" in svg, (title, top)
 
 
 @pytest.mark.live
