@@ -136,7 +136,8 @@ def plant(kind, spinner, stopped):
     if kind not in CHANGING:
         globals()[f"plant_{kind.rstrip('_0123456789')}"](spinner, stopped)
         return None
-    thread = threading.Thread(target=CHANGING[kind], args=(spinner, stopped))
+    # Whoever ends the tests does not wait for one that nobody has told to stop.
+    thread = threading.Thread(target=CHANGING[kind], args=(spinner, stopped), daemon=True)
     thread.start()
     return thread
 
@@ -191,8 +192,15 @@ class Scene:
     def __init__(self, engine, app, module_daemon, canaries):
         self.app, self.canaries = app, canaries
         self.stopped = threading.Event()
-        self.spinners, self.containers = {}, {}
-        folder = app / "files"
+        self.spinners, self.threads, self.witness = {}, [], None
+        try:
+            self.begin(engine, module_daemon)
+        except BaseException:
+            self.end()
+            raise
+
+    def begin(self, engine, module_daemon):
+        folder = self.app / "files"
         folder.mkdir(exist_ok=True)
         maps = engine.start("maps", jit_command(len(KINDS), SECONDS, 6))
         self.out = {kind: self.outward(engine, kind) for kind in OUTWARD}
@@ -205,7 +213,6 @@ class Scene:
                                            options=["--tmpfs", "/tmp:exec"])
         self.witness = subprocess.Popen([AIDS / "native_spinner", str(SECONDS), "8"])
         spinners = [Spinner(*process) for process in jit_processes(maps, len(KINDS))]
-        self.threads = []
         for kind, spinner in zip(KINDS, spinners):
             self.spinners[kind] = spinner
             self.threads.append(plant(kind, spinner, self.stopped))
@@ -236,8 +243,9 @@ class Scene:
         self.stopped.set()
         for thread in filter(None, self.threads):
             thread.join()
-        self.witness.kill()
-        self.witness.wait()
+        if self.witness:
+            self.witness.kill()
+            self.witness.wait()
 
 
 @pytest.fixture(scope="module")
