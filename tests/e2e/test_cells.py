@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from harness.daemon import Daemon
 from harness.programs import jbpf, wait_until
 
 pytestmark = pytest.mark.live
@@ -48,9 +47,9 @@ def cells_in(result):
 
 
 @pytest.fixture(scope="module")
-def pulse(tmp_path_factory):
+def pulse(module_daemon):
     """A daemon's store of a load that burns for 200 ms of each half second; .pulse_pid, and when it did: .pulses."""
-    daemon = Daemon(tmp_path_factory.mktemp("cells"), window="2s").start().wait_ready()
+    daemon = module_daemon(window="2s").start().wait_ready()
     log = daemon.store.parent / "pulses"
     with log.open("w") as said:
         load = subprocess.Popen([sys.executable, "-c", PULSES], stdout=said)

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from harness.containers import java
-from harness.daemon import Daemon
 from harness.fairness import Windows
 from harness.folded import Folded, assert_rare, kind, plain
 from harness.programs import BIN, Lacking, cpu_seconds, is_gone, jbpf, lines_of, run, wait_cpu, wait_until
@@ -62,10 +61,10 @@ def has_frame(daemon, container, frame):
 
 
 @pytest.fixture(scope="module")
-def fleet(engine, tmp_path_factory, long_tests_too):
+def fleet(engine, module_daemon, long_tests_too):
     """One daemon and many containers at once; the tests below read the store they leave."""
     containers = {"before": engine.start_ready("before", java("Shares", 600, SHARE), "TRUTH")}
-    daemon = Daemon(tmp_path_factory.mktemp("fleet"), window="2s").start().wait_ready()
+    daemon = module_daemon(window="2s").start().wait_ready()
     daemon.samples = SAMPLES if long_tests_too else FEW_SAMPLES
     containers["dies"] = start_dying(engine, 0)
     end_dying(containers["dies"], 0.5)

@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from harness.daemon import Daemon
 from harness.folded import Folded
 from harness.programs import AIDS, jbpf, wait_until
 from harness.store import make_store
@@ -150,9 +149,9 @@ def samples_of(store, pid, slot):
 
 
 @pytest.fixture(scope="module")
-def slots(tmp_path_factory):
+def slots(module_daemon):
     """A daemon's store of two functions that take turns; .spinner_pid, and .slots: (name, begin, end) in ms."""
-    daemon = Daemon(tmp_path_factory.mktemp("slots"), window="2s").start().wait_ready()
+    daemon = module_daemon(window="2s").start().wait_ready()
     log = daemon.store.parent / "slots"
     with log.open("w") as said:
         spinner = subprocess.Popen([AIDS / "slot_spinner", "600"], stdout=said)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 import pytest
 
 from harness.containers import java
-from harness.daemon import Daemon
 from harness.folded import Folded, assert_rare, assert_share, kind, kinds, plain
 from harness.programs import AIDS, comm_of, wait_until
 
@@ -28,10 +27,10 @@ SYSCALLS = 400  # samples of its method that makes calls
 
 
 @pytest.fixture(scope="module")
-def profiled(engine, tmp_path_factory, long_tests_too):
+def profiled(engine, module_daemon, long_tests_too):
     """JVMs, started after the daemon and profiled until there is enough to judge, however busy the machine is: three for
     figures; that of which the gate judges something goes on without a pause."""
-    daemon = Daemon(tmp_path_factory.mktemp("profile"), window="5s" if long_tests_too else "2s").start().wait_ready()
+    daemon = module_daemon(window="5s" if long_tests_too else "2s").start().wait_ready()
     if long_tests_too:
         containers = {
             "shares": engine.start("shares", java("Shares", 1800)),

@@ -39,17 +39,17 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def recording(folder):
+def recording(module_daemon):
     """Some windows of a second are stored, and one of minutes runs. The first ones are of one process: where they have more
     than a dozen containers, a new one is among the others until its window ends."""
     with subprocess.Popen([AIDS / "native_spinner", "600", "50"]) as spinner:
         try:
-            short = Daemon(folder, "--pid", spinner.pid, window="1s").start().wait_ready()
+            short = module_daemon("--pid", spinner.pid, window="1s").start().wait_ready()
             wait_windows(short, 2)
             assert short.stop() == 0, short.log()
         finally:
             spinner.kill()
-    daemon = Daemon(folder, window=long_window()).start().wait_ready()
+    daemon = module_daemon(window=long_window()).start().wait_ready()
     yield daemon
     assert daemon.stop() == 0, daemon.log()
 
@@ -133,9 +133,9 @@ def test_who_is_no_more_than_a_reader_of_the_store_is_told_and_others_are_not(re
     store.mkdir()
     os.chown(store, 0, GROUP)
     store.chmod(0o2750)
-    daemon = Daemon(readable_folder, window="1s").start().wait_ready()
-    webs = []
+    daemon, webs = Daemon(readable_folder, window="1s"), []
     try:
+        daemon.start().wait_ready()
         wait_windows(daemon, 2)
         webs.append(Web(store, readable_folder))
         assert set(webs[0].status_field("Uid")) == {"65534"} and set(webs[0].status_field("Gid")) == {str(GROUP)}
@@ -285,10 +285,10 @@ def test_who_is_among_the_others_stays_there(merged):
 
 @pytest.mark.live
 @pytest.mark.long("most of a minute of a browser that draws each second; a window that goes on, and a reason in one line, have tests above")
-def test_pictures_get_newer_and_without_jbpfd_the_reason_is_one_line(browser, folder, engine):
+def test_pictures_get_newer_and_without_jbpfd_the_reason_is_one_line(browser, folder, module_daemon, engine):
     own = folder / "short"
     own.mkdir()
-    daemon = Daemon(own, window="1s").start().wait_ready()
+    daemon = module_daemon(window="1s", name="short").start().wait_ready()
     wait_windows(daemon, 2)
     web = Web(daemon.store, own)
 
