@@ -22,6 +22,16 @@ static bool may_load(const struct probe_host *host)
 	       (host->capabilities & CAP_BPF && host->capabilities & CAP_PERFMON);
 }
 
+/* Where they may not load: "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN) are", or the one that it is. */
+static const char *what_lacks(const struct probe_host *host)
+{
+	if (host->capabilities & CAP_BPF)
+		return "CAP_PERFMON (or CAP_SYS_ADMIN) is";
+	if (host->capabilities & CAP_PERFMON)
+		return "CAP_BPF (or CAP_SYS_ADMIN) is";
+	return "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN) are";
+}
+
 static bool is_refusal(int err)
 {
 	return err == -EPERM || err == -EACCES;
@@ -33,9 +43,10 @@ static void why_load(const struct probe_failure *failure, const struct probe_hos
 	const char *reason = errstr(failure->err);
 
 	if (!may_load(host))
-		snprintf(why, why_len,
-			 "cannot load BPF programs: CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN) are "
-			 "missing; run as root or grant them");
+		snprintf(
+			why, why_len,
+			"cannot load BPF programs: %s missing; run as root or grant what is missing",
+			what_lacks(host));
 	else if (!host->has_btf)
 		snprintf(why, why_len,
 			 "cannot load BPF programs: /sys/kernel/btf/vmlinux is missing; the kernel "
