@@ -122,15 +122,6 @@ static __always_inline bool has_entries(const struct jbpf_account *account, __u3
 	return account->entries < times * left_of(max, all_entries[set & 1]);
 }
 
-/*
- * May new stacks of events other than the CPU clock still be sent? The other half is kept for CPU
- * time.
- */
-static __always_inline bool has_event_bytes(__u32 set)
-{
-	return all_stack_bytes[set & 1] < stack_bytes_max / 2;
-}
-
 static __always_inline void entry_charge(struct jbpf_account *account, __u32 set)
 {
 	__sync_fetch_and_add(&account->entries, 1);
@@ -138,16 +129,20 @@ static __always_inline void entry_charge(struct jbpf_account *account, __u32 set
 }
 
 /*
- * How much of a new stack of this size the account may send. A buffer that is half full is not
- * being emptied right now: from there on it is shared, too.
+ * How much of a new stack of this size the account may send. Events other than the CPU clock share one
+ * half; the other one is kept for CPU time. A buffer that is half full is not being emptied right now:
+ * from there on it is shared, too.
  */
 static __always_inline enum stack_room stack_room(const struct jbpf_account *account, __u32 set,
-						  __u64 bytes)
+						  __u64 bytes, __u32 kind)
 {
 	__u64 room = left_of(stack_bytes_max, all_stack_bytes[set & 1]);
 	__u64 buffer = left_of(stacks_size, bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA));
+	__u64 event_room = left_of(stack_bytes_max / 2, all_event_bytes[set & 1]);
 	__u64 used = account->stack_bytes + bytes;
 
+	if (kind && event_room < room)
+		room = event_room;
 	if (buffer < stacks_size / 2 && buffer < room)
 		room = buffer;
 	if (used <= BYTES_TIMES * room)
@@ -155,10 +150,13 @@ static __always_inline enum stack_room stack_room(const struct jbpf_account *acc
 	return used <= CUT_BYTES_TIMES * room ? STACK_ROOM_CUT : STACK_ROOM_LEAF;
 }
 
-static __always_inline void stack_charge(struct jbpf_account *account, __u32 set, __u64 bytes)
+static __always_inline void stack_charge(struct jbpf_account *account, __u32 set, __u64 bytes,
+					 __u32 kind)
 {
 	__sync_fetch_and_add(&account->stack_bytes, bytes);
 	__sync_fetch_and_add(&all_stack_bytes[set & 1], bytes);
+	if (kind)
+		__sync_fetch_and_add(&all_event_bytes[set & 1], bytes);
 }
 
 /* May one more process of the account be remembered? If not, it is reported all the same. */

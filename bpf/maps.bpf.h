@@ -43,10 +43,12 @@ volatile __u32 active_set = 0;
 
 /*
  * What all accounts used together in a window, by set: entries of the count map, their own records
- * among them, and bytes of new stacks. User space clears those of the next window.
+ * among them, and bytes of new stacks, also of those of events other than the CPU clock alone. User
+ * space clears those of the next window.
  */
 __u64 all_entries[2] = {};
 __u64 all_stack_bytes[2] = {};
+__u64 all_event_bytes[2] = {};
 
 /* Another one after each change of accounts_of, by user space. */
 volatile __u32 accounts_generation = 0;

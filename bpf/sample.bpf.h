@@ -55,10 +55,11 @@ static __always_inline bool stacks_offer(struct scratch *state, struct jbpf_acco
 	user->pid = state->key.pid;
 	user->exec_id = state->key.exec_id;
 	if (state->key.user_hash != JBPF_HASH_CUT_ALL)
-		user_sent = stack_offer(state->key.user_hash, user, JBPF_MAX_DEPTH, account, set);
+		user_sent = stack_offer(state->key.user_hash, user, JBPF_MAX_DEPTH, account, set,
+					state->key.kind);
 	kernel_sent = !KERNEL_STACK_IS_SENT(&state->key) ||
 		      stack_offer(state->key.kernel_hash, &state->kernel.head,
-				  JBPF_MAX_KERNEL_DEPTH, account, set);
+				  JBPF_MAX_KERNEL_DEPTH, account, set, state->key.kind);
 
 	return user_sent && kernel_sent;
 }
@@ -89,8 +90,7 @@ static __always_inline bool count_again(struct scratch *state, void *counts_map,
 static __always_inline bool key_fit(struct bpf_perf_event_data *ctx, struct scratch *state,
 				    struct jbpf_account *account, __u32 set)
 {
-	if (has_entries(account, set, ENTRIES_TIMES, state->key.kind) &&
-	    (!state->key.kind || has_event_bytes(set)))
+	if (has_entries(account, set, ENTRIES_TIMES, state->key.kind))
 		return stack_fit(ctx, state, account, set);
 	state->key.user_hash = JBPF_HASH_CUT_ALL;
 	state->key.kernel_hash = 0;

@@ -239,7 +239,7 @@ static __always_inline bool stack_fit(struct bpf_perf_event_data *ctx, struct sc
 		return false;
 	if (!state->key.user_hash || bpf_map_lookup_elem(&seen, &state->key.user_hash))
 		return false;
-	room = stack_room(account, set, bytes);
+	room = stack_room(account, set, bytes, state->key.kind);
 	if (room == STACK_ROOM_CUT && stack_cut(ctx, state, JBPF_CUT_DEPTH, JBPF_END_CUT_DEPTH)) {
 		__sync_fetch_and_add(&account->cut_samples, 1);
 		count(JBPF_CNT_CUT_DEPTH);
@@ -260,7 +260,7 @@ static __always_inline bool stack_fit(struct bpf_perf_event_data *ctx, struct sc
  */
 static __always_inline bool stack_offer(__u64 hash, const struct jbpf_stack *head,
 					__u32 frame_cnt_max, struct jbpf_account *account,
-					__u32 set)
+					__u32 set, __u32 kind)
 {
 	__u64 flags = BPF_RB_NO_WAKEUP;
 	__u64 frame_cnt;
@@ -285,7 +285,7 @@ static __always_inline bool stack_offer(__u64 hash, const struct jbpf_stack *hea
 	if (!bpf_ringbuf_output(&stacks, (void *)head, sizeof(*head) + frame_cnt * sizeof(__u64),
 				flags)) {
 		if (account)
-			stack_charge(account, set, sizeof(*head) + frame_cnt * sizeof(__u64));
+			stack_charge(account, set, sizeof(*head) + frame_cnt * sizeof(__u64), kind);
 		return true;
 	}
 	count(JBPF_CNT_STACK_BUFFER_FULL);

@@ -730,10 +730,10 @@ static void test_a_stack_is_sent_once_and_again_where_there_was_no_room(void **s
 	const struct jbpf_stack *head = &host_.scratch->user.head;
 
 	host_.is_full = true;
-	assert_false(stack_offer(walked.head.hash, head, JBPF_MAX_DEPTH, NULL, 0));
+	assert_false(stack_offer(walked.head.hash, head, JBPF_MAX_DEPTH, NULL, 0, JBPF_KEY_SAMPLE));
 	host_.is_full = false;
-	assert_true(stack_offer(walked.head.hash, head, JBPF_MAX_DEPTH, NULL, 0));
-	assert_true(stack_offer(walked.head.hash, head, JBPF_MAX_DEPTH, NULL, 0));
+	assert_true(stack_offer(walked.head.hash, head, JBPF_MAX_DEPTH, NULL, 0, JBPF_KEY_SAMPLE));
+	assert_true(stack_offer(walked.head.hash, head, JBPF_MAX_DEPTH, NULL, 0, JBPF_KEY_SAMPLE));
 	assert_int_equal(host_.sent_cnt, 1);
 	assert_int_equal(host_.sent[0].hash, walked.head.hash);
 	assert_int_equal(counted(JBPF_CNT_STACK_BUFFER_FULL), 1);

@@ -22,6 +22,7 @@
 	SHARED_PLACE(object, bss, active_set);                                                    \
 	SHARED_PLACE(object, bss, all_entries);                                                   \
 	SHARED_PLACE(object, bss, all_stack_bytes);                                               \
+	SHARED_PLACE(object, bss, all_event_bytes);                                               \
 	SHARED_PLACE(object, bss, accounts_generation);                                           \
 	SHARED_PLACE(object, bss, has_opted_out);                                                 \
 	SHARED_PLACE(object, bss, accounts_told);                                                 \

@@ -570,6 +570,7 @@ static int swap_sets(struct probe *probe)
 
 	probe->skel->bss->all_entries[next] = 0;
 	probe->skel->bss->all_stack_bytes[next] = 0;
+	probe->skel->bss->all_event_bytes[next] = 0;
 	__atomic_store_n(&probe->skel->bss->active_set, next, __ATOMIC_RELEASE);
 	err = bpf_map_update_elem(bpf_map__fd(probe->skel->maps.counts), &next,
 				  &probe->count_fds[next], BPF_ANY);
