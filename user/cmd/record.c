@@ -152,8 +152,8 @@ static void record_end(void *ctx, struct window *host, size_t host_cnt,
 	for (size_t i = 0; i < host_cnt; i++) {
 		recording->host_samples += host[i].counts.samples;
 		recording->info.lost_samples += window_lost_samples(host[i].lost);
+		recording->opted_out += host[i].lost[WINDOW_LOSS_OPTED_OUT];
 	}
-	recording->opted_out += host->lost[WINDOW_LOSS_OPTED_OUT];
 	recording->info.covered_ns += host->duration_ns;
 	recording->info.window_ns = host->duration_ns;
 	progress(recording);

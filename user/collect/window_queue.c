@@ -78,7 +78,7 @@ static void hand_out_end(struct window_queue *queue, const struct pending_window
 		if (cnt == 0)
 			pending_window_losses(window, end, &hosts[cnt]);
 		else
-			pending_window_event_losses(window, (enum event)i, &hosts[cnt]);
+			pending_window_event_losses(window, end, &hosts[cnt]);
 		cnt++;
 	}
 	queue->listener.end(queue->listener.ctx, window, hosts, cnt);
@@ -93,25 +93,26 @@ static void hand_out_unnamed(struct window_queue *queue, struct pending_window *
 	const struct jbpf_key *key = &counts->key;
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	uint64_t samples = stream_samples(&stream);
+	enum event event = stream_event(key);
 	struct window named;
 
+	if (event == EVENT_CNT)
+		return; /* a key that no program of ours makes */
 	if (!sight_table__is_recorded(queue->sights, process_life_of(key))) {
-		window->given_up += samples;
+		window->given_up[event] += samples;
 		return;
 	}
-	if (stream_event(key) == EVENT_CNT)
-		return; /* a key that no program of ours makes */
-	fill_event(queue, window, stream_event(key), &named);
+	fill_event(queue, window, event, &named);
 	stream_fill(key, counts->value.ns_pid, &named);
 	named.labels[WINDOW_LABEL_COMM] = counts->value.comm;
 	named.labels[WINDOW_LABEL_OVER_BUDGET] = "it could not be named in time";
 	named.counts = stream_fallback_counts(samples);
 	named.counts.run_delay_ns = stream_run_delay_ns(&stream);
 	if (stream_fallback_text(counts->value.comm, samples, &text)) {
-		window->lost_memory += samples;
+		window->lost_memory[event] += samples;
 		return;
 	}
-	end->not_named += samples;
+	end->not_named[event] += samples;
 	queue->listener.stream(queue->listener.ctx, &named, text.data, text.len);
 }
 
@@ -239,22 +240,31 @@ int window_queue_take_stream(struct window_queue *queue, const void *bytes, size
 
 /* ---- the end of a window: it is answered, or given up ---- */
 
+static uint64_t sum_of(const uint64_t *events)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < EVENT_CNT; i++)
+		sum += events[i];
+	return sum;
+}
+
 /* Its time is over. What the namer says of it from now on is dropped. */
 static void give_up(struct window_queue *queue, struct pending_window *window)
 {
 	struct naming_end end = {
 		.window_id = window->id,
 		.lost_cells = window->said.lost_cells,
-		.not_named = window->said.not_named,
 	};
 
+	memcpy(end.not_named, window->said.not_named, sizeof(end.not_named));
 	hand_out_early(queue, window); /* all that are older are given up by now */
 	queue->listener.give_up(queue->listener.ctx, window->id);
 	for (size_t i = 0; i < window->stream_cnt; i++)
 		if (!window->streams[i].is_answered)
 			hand_out_unnamed(queue, window, &window->streams[i], &end);
 	pr_warn_limited("window: %llu samples could not be named in time\n",
-			(unsigned long long)(end.not_named + window->given_up));
+			(unsigned long long)(sum_of(end.not_named) + sum_of(window->given_up)));
 	window->is_given_up = true;
 	hand_out_end(queue, window, &end);
 	/* Only its id is of use now. */
@@ -298,17 +308,32 @@ bool window_queue_awaits(const struct window_queue *queue, uint64_t window_id)
 
 static void add_said(struct naming_end *sum, const struct naming_end *end)
 {
-	sum->opted_out += end->opted_out;
-	sum->undecided += end->undecided;
+	for (int i = 0; i < EVENT_CNT; i++) {
+		sum->opted_out[i] += end->opted_out[i];
+		sum->undecided[i] += end->undecided[i];
+		sum->not_named[i] += end->not_named[i];
+	}
 	sum->lost_cells += end->lost_cells;
-	sum->not_named += end->not_named;
+}
+
+/* Of those that were not answered, who was left out is not lost. */
+static void note_lost(struct pending_window *window, const struct naming_end *all)
+{
+	uint64_t unanswered[EVENT_CNT];
+
+	pending_window_unanswered(window, unanswered);
+	for (int i = 0; i < EVENT_CNT; i++) {
+		uint64_t left_out = all->opted_out[i] + all->undecided[i];
+
+		if (unanswered[i] > left_out)
+			window->lost_memory[i] += unanswered[i] - left_out;
+	}
 }
 
 void window_queue_take_end(struct window_queue *queue, const struct naming_end *end)
 {
 	struct pending_window *window = answered_now(queue);
 	struct naming_end all = *end;
-	uint64_t left_out, unanswered;
 
 	/* Another one was given up and dropped. */
 	if (!window_queue_awaits(queue, end->window_id) || window->owes_part != !!end->goes_on)
@@ -321,9 +346,7 @@ void window_queue_take_end(struct window_queue *queue, const struct naming_end *
 	}
 	if (!window->is_given_up) {
 		add_said(&all, &window->said);
-		left_out = all.opted_out + all.undecided;
-		unanswered = pending_window_unanswered(window);
-		window->lost_memory += unanswered > left_out ? unanswered - left_out : 0;
+		note_lost(window, &all);
 		hand_out_end(queue, window, &all);
 	}
 	drop(queue, window);

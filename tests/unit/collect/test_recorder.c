@@ -107,7 +107,7 @@ static void an_exec_in_mid_window_splits_the_stream(void **state)
 static void a_process_that_opted_out_gives_no_stream_and_is_counted(void **state)
 {
 	struct recorder *recorder = open_idle();
-	struct naming_end end = { .opted_out = 3 };
+	struct naming_end end = { .opted_out = { 3 } };
 	uint32_t count_cnt;
 
 	(void)state;

@@ -26,6 +26,7 @@ static struct {
 	uint64_t given_up_id;
 	struct window named; /* the last one; its strings are not to be read */
 	struct window host;
+	struct window hosts[EVENT_CNT]; /* all of the last end; `host` is the first of them */
 } taken;
 
 static void take_stream(void *ctx, const struct window *named, const char *text, size_t len)
@@ -40,10 +41,11 @@ static void take_end(void *ctx, const struct pending_window *window, struct wind
 		     size_t host_cnt)
 {
 	(void)ctx;
-	assert_int_equal(host_cnt, 1);
+	assert_int_equal(host_cnt, window->events ? __builtin_popcount(window->events) : 1);
 	assert_int_equal(window->end_boot_ns - window->start_boot_ns, host->duration_ns);
 	taken.end_cnt++;
 	taken.host = *host;
+	memcpy(taken.hosts, host, host_cnt * sizeof(*host));
 }
 
 static void take_give_up(void *ctx, uint64_t window_id)
@@ -84,14 +86,14 @@ static int no_stack(const struct probe *probe, uint64_t hash, struct probe_stack
 	return -ENOENT;
 }
 
-/* A window with one stream. */
-static void add_window_of(const struct probe_count *count)
+/* A window with these counts, each of a stream of its own. */
+static void add_window_with(const struct probe_count *counts, size_t cnt, uint32_t events)
 {
 	static const struct sample_source_ops ops = { .stack = no_stack };
 	const struct sample_source source = { .ops = &ops };
 	const struct probe_batch batch = {
-		.counts = count,
-		.count_cnt = 1,
+		.counts = counts,
+		.count_cnt = cnt,
 		.start_boot_ns = START_NS,
 		.end_boot_ns = START_NS + 10,
 		.counters = { [JBPF_CNT_SAMPLES] = SAMPLES },
@@ -105,7 +107,14 @@ static void add_window_of(const struct probe_count *count)
 	window->sent_ns = SENT_NS;
 	window->frequency_hz = 99;
 	window->cpu_cnt = 2;
+	window->events = events;
 	window_queue_add(&queue, window);
+}
+
+/* A window with one stream. */
+static void add_window_of(const struct probe_count *count)
+{
+	add_window_with(count, 1, 0);
 }
 
 static void add_window(void)
@@ -353,8 +362,8 @@ static void answer_part(uint64_t id, uint64_t opted_out)
 	const struct naming_end end = {
 		.window_id = id,
 		.goes_on = 1,
-		.opted_out = opted_out,
-		.not_named = 1,
+		.opted_out = { opted_out },
+		.not_named = { 1 },
 	};
 
 	window_queue_take_end(&queue, &end);
@@ -463,6 +472,78 @@ static void what_waits_for_its_turn_is_bounded_and_the_rest_is_counted(void **st
 	assert_int_equal(queue.early_bytes, 0);
 }
 
+/* ---- several events ---- */
+
+#define FAULTS 20u
+#define WAITS  300u
+
+/* The same process, with samples of three events. */
+static void add_window_of_events(void)
+{
+	static const struct probe_count counts[] = {
+		{ .key = { .pid = PID, .start_ns = 1 }, .value = { .count = SAMPLES } },
+		{ .key = { .pid = PID, .start_ns = 1, .kind = JBPF_KEY_OFF_CPU },
+		  .value = { .count = WAITS } },
+		{ .key = { .pid = PID, .start_ns = 1, .kind = JBPF_KEY_SOFTWARE + 2 },
+		  .value = { .count = FAULTS } },
+	};
+
+	add_window_with(counts, ARRAY_SIZE(counts),
+			EVENT_BIT(EVENT_CPU) | EVENT_BIT(EVENT_PAGE_FAULTS) |
+				EVENT_BIT(EVENT_OFF_CPU));
+}
+
+/* What each event's record says that was lost so. */
+static void lost_are(enum window_loss loss, uint64_t cpu, uint64_t faults, uint64_t waits)
+{
+	assert_int_equal(taken.hosts[0].lost[loss], cpu);
+	assert_int_equal(taken.hosts[1].lost[loss], faults);
+	assert_int_equal(taken.hosts[2].lost[loss], waits);
+}
+
+static void samples_are(uint64_t cpu, uint64_t faults, uint64_t waits)
+{
+	assert_int_equal(taken.hosts[0].counts.samples, cpu);
+	assert_int_equal(taken.hosts[1].counts.samples, faults);
+	assert_int_equal(taken.hosts[2].counts.samples, waits);
+}
+
+static void what_is_given_up_is_lost_of_its_event(void **state)
+{
+	(void)state;
+	add_window_of_events();
+	window_queue_give_up_all(&queue);
+	lost_are(WINDOW_LOSS_GIVEN_UP, SAMPLES, FAULTS, WAITS);
+	samples_are(SAMPLES, FAULTS, WAITS);
+}
+
+static void what_is_not_answered_is_lost_of_its_event(void **state)
+{
+	const struct window named = named_stream();
+
+	(void)state;
+	add_window_of_events();
+	assert_int_equal(answer(&named), 0);
+	end_window(1);
+	lost_are(WINDOW_LOSS_MEMORY, 0, FAULTS, WAITS);
+}
+
+static void who_is_left_out_is_left_out_of_each_event(void **state)
+{
+	struct naming_end end = { .window_id = 1 };
+
+	(void)state;
+	add_window_of_events();
+	end.opted_out[EVENT_CPU] = SAMPLES;
+	end.opted_out[EVENT_OFF_CPU] = WAITS;
+	end.undecided[EVENT_PAGE_FAULTS] = FAULTS;
+	window_queue_take_end(&queue, &end);
+	lost_are(WINDOW_LOSS_OPTED_OUT, SAMPLES, 0, WAITS);
+	lost_are(WINDOW_LOSS_UNDECIDED, 0, FAULTS, 0);
+	lost_are(WINDOW_LOSS_MEMORY, 0, 0, 0);
+	samples_are(0, FAULTS, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -485,6 +566,9 @@ int main(void)
 		TEST(a_part_that_was_answered_is_kept_when_windows_are_given_up),
 		TEST(who_is_left_out_of_a_part_is_not_lost),
 		TEST(what_waits_for_its_turn_is_bounded_and_the_rest_is_counted),
+		TEST(what_is_given_up_is_lost_of_its_event),
+		TEST(what_is_not_answered_is_lost_of_its_event),
+		TEST(who_is_left_out_is_left_out_of_each_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,17 @@ static size_t count_cnt(const struct pending_window *window)
 	return window->counts.len / sizeof(struct probe_count);
 }
 
+/* Adds the samples of each event. */
+static void sum_events(const struct probe_count *counts, size_t cnt, uint64_t *sums)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		enum event event = stream_event(&counts[i].key);
+
+		if (event < EVENT_CNT)
+			sums[event] += counts[i].value.count;
+	}
+}
+
 /* What one part has no memory for, a later one may have. */
 static int add(struct strbuf *buf, const void *bytes, size_t len)
 {
@@ -133,8 +144,6 @@ static void fit_into_packet(struct pending_window *window)
 void pending_window_add(struct pending_window *window, const struct sample_source *source,
 			const struct probe_batch *batch)
 {
-	const struct stream_counts all = { .counts = batch->counts, .cnt = batch->count_cnt };
-
 	if (!window->start_boot_ns)
 		window->start_boot_ns = batch->start_boot_ns;
 	window->part_cnt += batch->count_cnt || batch->tick_cnt;
@@ -143,7 +152,7 @@ void pending_window_add(struct pending_window *window, const struct sample_sourc
 	for (int i = 0; i < JBPF_CNT_MAX; i++)
 		window->counters[i] += batch->counters[i];
 	if (add(&window->counts, batch->counts, batch->count_cnt * sizeof(*batch->counts))) {
-		window->lost_memory += stream_samples(&all);
+		sum_events(batch->counts, batch->count_cnt, window->lost_memory);
 		return;
 	}
 	/* Without them stacks show as lost, samples without their moment: both are counted. */
@@ -213,10 +222,7 @@ int pending_window_close(struct pending_window *window, uint64_t now_boot_ns)
 	window->closed_ns = now_boot_ns;
 	window->streams = calloc(cnt + 1, sizeof(*window->streams));
 	if (!window->streams) {
-		const struct stream_counts all = { .counts = pending_window_counts(window),
-						   .cnt = cnt };
-
-		window->lost_memory += stream_samples(&all);
+		sum_events(pending_window_counts(window), cnt, window->lost_memory);
 		strbuf_release(&window->counts);
 		return -ENOMEM;
 	}
@@ -257,8 +263,8 @@ static int put_part(struct pending_window *window, enum pending_part part,
 	if (part == PENDING_KNOWN) {
 		window->owes_part = false;
 		/* Who was left out is not answered, and so asked for again. */
-		window->said.opted_out = 0;
-		window->said.undecided = 0;
+		memset(window->said.opted_out, 0, sizeof(window->said.opted_out));
+		memset(window->said.undecided, 0, sizeof(window->said.undecided));
 	}
 	if (err)
 		return err;
@@ -360,11 +366,27 @@ static uint64_t event_samples(const struct pending_window *window, enum event ev
 	return samples;
 }
 
-void pending_window_event_losses(const struct pending_window *window, enum event event,
+/* What is known of each event. */
+static void losses_of_event(const struct pending_window *window, const struct naming_end *end,
+			    struct window *host)
+{
+	enum event event = (enum event)host->event;
+
+	/* Counts that could not be read in time come without their share of this counter. */
+	take_off(&host->counts.samples, end->opted_out[event]);
+	host->lost[WINDOW_LOSS_MEMORY] = window->lost_memory[event];
+	host->lost[WINDOW_LOSS_OPTED_OUT] = end->opted_out[event];
+	host->lost[WINDOW_LOSS_UNDECIDED] = end->undecided[event];
+	host->lost[WINDOW_LOSS_NOT_NAMED] = end->not_named[event];
+	host->lost[WINDOW_LOSS_GIVEN_UP] = window->given_up[event];
+}
+
+void pending_window_event_losses(const struct pending_window *window, const struct naming_end *end,
 				 struct window *host)
 {
-	host->counts.samples = event_samples(window, event);
+	host->counts.samples = event_samples(window, (enum event)host->event);
 	host->lost[WINDOW_LOSS_COUNTS_FULL] = window->counters[JBPF_CNT_EVENT_LOST];
+	losses_of_event(window, end, host);
 }
 
 void pending_window_losses(const struct pending_window *window, const struct naming_end *end,
@@ -377,8 +399,7 @@ void pending_window_losses(const struct pending_window *window, const struct nam
 		take_off(&host->counts.samples, counters[JBPF_CNT_EVENT_SAMPLES]);
 	else if (host->event != EVENT_CPU)
 		host->counts.samples = event_samples(window, (enum event)host->event);
-	/* Counts that could not be read in time come without their share of this counter. */
-	take_off(&host->counts.samples, end->opted_out);
+	losses_of_event(window, end, host);
 	host->lost[WINDOW_LOSS_COUNTS_FULL] = counters[JBPF_CNT_LOST_COUNTS_FULL];
 	/* Nearly all that is lost is lost so; the others say it of themselves. */
 	if (window->events & EVENT_BIT(EVENT_CPU))
@@ -388,26 +409,18 @@ void pending_window_losses(const struct pending_window *window, const struct nam
 	host->lost[WINDOW_LOSS_STACK_BUFFER] = counters[JBPF_CNT_STACK_BUFFER_FULL];
 	host->lost[WINDOW_LOSS_NOTICES] = counters[JBPF_CNT_NOTICE_LOST];
 	host->lost[WINDOW_LOSS_KERNEL_STACK] = counters[JBPF_CNT_KERNEL_STACK_ERROR];
-	host->lost[WINDOW_LOSS_MEMORY] = window->lost_memory;
 	host->lost[WINDOW_LOSS_CELLS] = end->lost_cells;
-	host->lost[WINDOW_LOSS_OPTED_OUT] = counters[JBPF_CNT_OPTED_OUT] + end->opted_out;
-	host->lost[WINDOW_LOSS_UNDECIDED] = end->undecided;
-	host->lost[WINDOW_LOSS_NOT_NAMED] = end->not_named;
+	/* The kernel left them out of whichever event. */
+	host->lost[WINDOW_LOSS_OPTED_OUT] += counters[JBPF_CNT_OPTED_OUT];
 	host->lost[WINDOW_LOSS_CUT] = end->cut;
-	host->lost[WINDOW_LOSS_GIVEN_UP] = window->given_up;
 }
 
-uint64_t pending_window_unanswered(const struct pending_window *window)
+void pending_window_unanswered(const struct pending_window *window, uint64_t *out)
 {
 	const struct probe_count *counts = pending_window_counts(window);
-	uint64_t samples = 0;
 
-	for (size_t i = 0; i < window->stream_cnt; i++) {
-		const struct stream_counts stream = { .counts = counts + window->streams[i].at,
-						      .cnt = window->streams[i].cnt };
-
+	memset(out, 0, EVENT_CNT * sizeof(*out));
+	for (size_t i = 0; i < window->stream_cnt; i++)
 		if (!window->streams[i].is_answered)
-			samples += stream_samples(&stream);
-	}
-	return samples;
+			sum_events(counts + window->streams[i].at, window->streams[i].cnt, out);
 }

@@ -47,10 +47,11 @@ struct pending_window {
 	size_t stream_cnt;
 	uint64_t counters[JBPF_CNT_MAX];
 	uint64_t stack_bytes;
-	uint64_t lost_memory;	/* samples that found no room here */
-	uint64_t given_up;	/* samples that nobody named in time, and that are not kept */
-	bool is_given_up;	/* its host record is written; later answers are dropped */
-	bool owes_part;		/* its part was sent, and is not yet answered */
+	/* Samples of each event that found no room here, ... */
+	uint64_t lost_memory[EVENT_CNT];
+	uint64_t given_up[EVENT_CNT]; /* ... that nobody named in time, and that are not kept */
+	bool is_given_up;	      /* its host record is written; later answers are dropped */
+	bool owes_part;		      /* its part was sent, and is not yet answered */
 	bool is_unsent;		/* there was no memory to send it: none but its part is answered */
 	struct naming_end said; /* sums of parts that were answered */
 	struct strbuf early; /* of its owner: answers that came before it is this window's turn */
@@ -107,18 +108,18 @@ const struct probe_count *pending_window_counts(const struct pending_window *win
 
 /*
  * Puts samples and losses into the host's record of CPU time, or of the first event when that is
- * not sampled. `end` is the namer's answer.
+ * not sampled; which event it is of is there. `end` is the namer's answer.
  */
 void pending_window_losses(const struct pending_window *window, const struct naming_end *end,
 			   struct window *host);
 /*
- * The same for the record of a further event. What was lost of those is known of all of them
+ * The same for the record of a further event. What the kernel lost of those is known of all of them
  * together: each record says that.
  */
-void pending_window_event_losses(const struct pending_window *window, enum event event,
+void pending_window_event_losses(const struct pending_window *window, const struct naming_end *end,
 				 struct window *host);
 
-/* Samples of streams that the namer has not answered. */
-uint64_t pending_window_unanswered(const struct pending_window *window);
+/* Samples of streams that the namer has not answered, of each of EVENT_CNT events. */
+void pending_window_unanswered(const struct pending_window *window, uint64_t *out);
 
 #endif

@@ -342,6 +342,15 @@ static int hand_out(struct run *run, const struct stream_counts *stream, struct 
 	return listener->stream(listener->ctx, window, strbuf_str(folded), folded->len);
 }
 
+/* Adds the stream's samples to those of its event. */
+static void note_samples(uint64_t *sums, const struct stream_counts *stream)
+{
+	enum event event = stream_event(&stream->counts->key);
+
+	if (event < EVENT_CNT)
+		sums[event] += stream_samples(stream);
+}
+
 /* Short of memory even for that: the sampler sees that there was no answer, and counts it. */
 static void hand_out_unnamed(struct run *run, const struct stream_counts *stream,
 			     const struct process *process, const char *reason)
@@ -358,7 +367,7 @@ static void hand_out_unnamed(struct run *run, const struct stream_counts *stream
 	run->naming->line_cnt = 1; /* whatever the stack was */
 	if (stream_fallback_text(process->comm, window.counts.samples, &run->naming->folded) == 0 &&
 	    hand_out(run, stream, &window) == 0)
-		run->sums->not_named += window.counts.samples;
+		note_samples(run->sums->not_named, stream);
 }
 
 static int name_and_hand_out(struct run *run, const struct stream_counts *stream,
@@ -390,10 +399,10 @@ static int name_and_hand_out(struct run *run, const struct stream_counts *stream
 static void leave_out(struct run *run, const struct stream_counts *stream,
 		      const struct process *process)
 {
-	uint64_t *sum = process->opt_out == OPT_OUT_UNDECIDED ? &run->sums->undecided :
-								&run->sums->opted_out;
+	uint64_t *sums = process->opt_out == OPT_OUT_UNDECIDED ? run->sums->undecided :
+								 run->sums->opted_out;
 
-	*sum += stream_samples(stream);
+	note_samples(sums, stream);
 	naming_stop_sampling(run->naming, process);
 }
 

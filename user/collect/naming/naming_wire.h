@@ -164,11 +164,11 @@ const struct ksymbol_changes *naming_ksymbols_read(const void *bytes, size_t len
 /* What the namer reports of a window as a whole, and of itself. */
 struct naming_end {
 	uint64_t window_id;
-	uint64_t goes_on;   /* as of what it answers */
-	uint64_t opted_out; /* samples that were counted before it was known */
-	uint64_t undecided;
-	uint64_t lost_cells;
-	uint64_t not_named; /* samples of streams whose naming failed */
+	uint64_t goes_on;	       /* as of what it answers */
+	uint64_t opted_out[EVENT_CNT]; /* samples that were counted before it was known */
+	uint64_t undecided[EVENT_CNT];
+	uint64_t not_named[EVENT_CNT]; /* samples of streams whose naming failed */
+	uint64_t lost_cells;	       /* of EVENT_CPU alone: others have no moments */
 	uint64_t cut;
 	uint64_t process_cnt;
 	uint64_t symbol_bytes;

@@ -135,7 +135,7 @@ static void drains_of_one_window_become_one_in_order(void **state)
 	assert_int_equal(window.stack_bytes, 200);
 	assert_int_equal(window.counters[0], 22);
 	assert_int_equal(window.counters[JBPF_CNT_MAX - 1], 1);
-	assert_int_equal(window.lost_memory, 0);
+	assert_int_equal(window.lost_memory[0], 0);
 	assert_int_equal(window.counts.len, 6 * sizeof(*counts));
 	counts = pending_window_counts(&window);
 	for (size_t i = 0; i < ARRAY_SIZE(pids); i++) {
@@ -307,7 +307,7 @@ static void who_has_a_profile_comes_first_also_as_a_part(void **state)
 	assert_int_equal(batch.counts[2].key.pid, 1);
 	sent_release(&stream, &batch);
 
-	window.said.opted_out = window.said.not_named = 4;
+	window.said.opted_out[0] = window.said.not_named[0] = 4;
 	sent_part(&window, PENDING_KNOWN, &stream, &batch);
 	assert_int_equal(batch.head.window_id, 77);
 	assert_int_equal(batch.head.goes_on, 1);
@@ -315,8 +315,8 @@ static void who_has_a_profile_comes_first_also_as_a_part(void **state)
 	assert_int_equal(batch.counts[0].key.pid, 3);
 	assert_int_equal(batch.head.account_cnt, 0);
 	assert_true(window.owes_part);
-	assert_int_equal(window.said.opted_out, 0);
-	assert_int_equal(window.said.not_named, 4);
+	assert_int_equal(window.said.opted_out[0], 0);
+	assert_int_equal(window.said.not_named[0], 4);
 	sent_release(&stream, &batch);
 	sent(&window, &stream, &batch); /* the others */
 	assert_int_equal(batch.head.count_cnt, 4);

@@ -76,12 +76,12 @@ static void on_met(void *ctx, const struct window *window)
 	snprintf(met_exe, sizeof(met_exe), "%s", window_label(window, WINDOW_LABEL_EXE));
 }
 
-static struct naming *naming_new(void)
+static struct naming *naming_with(bool ignores_opt_out)
 {
 	struct naming_config config = {
 		.jit = JIT_MODE_PERFMAP,
 		.proc = "/proc",
-		.ignores_opt_out = true,
+		.ignores_opt_out = ignores_opt_out,
 		.launcher = dead_launcher(),
 		.kallsyms_fd = -1,
 		.listener = naming_listener(on_stream),
@@ -96,6 +96,11 @@ static struct naming *naming_new(void)
 	config.listener.pause = on_pause;
 	assert_int_equal(naming__open(&config, &naming, why, sizeof(why)), 0);
 	return naming;
+}
+
+static struct naming *naming_new(void)
+{
+	return naming_with(true);
 }
 
 static uint64_t own_start_ns(void)
@@ -146,6 +151,35 @@ static void name_part(struct naming *naming, uint64_t start_ns, bool goes_on)
 static void name_window(struct naming *naming, uint64_t start_ns)
 {
 	name_part(naming, start_ns, false);
+}
+
+/* It has ended, and nobody knows whether it wanted to be profiled. */
+static void who_is_left_out_is_counted_with_the_event_that_was_sampled(void **state)
+{
+	const struct probe_count counts[] = {
+		{ .key = { .start_ns = 1, .pid = (uint32_t)getpid() },
+		  .value = { .count = 3, .comm = "gone" } },
+		{ .key = { .start_ns = 1, .pid = (uint32_t)getpid(), .kind = JBPF_KEY_OFF_CPU },
+		  .value = { .count = 40, .comm = "gone" } },
+	};
+	uint32_t slots[16] = { 0 };
+	const struct naming_batch batch = {
+		.head = { .start_boot_ns = clock_boot_ns() - 1,
+			  .end_boot_ns = clock_boot_ns(),
+			  .count_cnt = 2,
+			  .cpu_cnt = 1 },
+		.counts = counts,
+		.slots = slots,
+		.slot_cnt = 16,
+	};
+	struct naming *naming = naming_with(false);
+	struct naming_end end;
+
+	(void)state;
+	naming__window(naming, &batch, &end);
+	assert_int_equal(end.undecided[EVENT_CPU], 3);
+	assert_int_equal(end.undecided[EVENT_OFF_CPU], 40);
+	naming__free(naming);
 }
 
 /* Each may be of a process over which whoever reads it hangs. */
@@ -454,6 +488,7 @@ int main(void)
 		cmocka_unit_test(a_process_that_grows_is_read_again_within_the_window),
 		cmocka_unit_test(a_process_that_is_met_is_told_by_its_names_before_its_window_ends),
 		cmocka_unit_test(naming_without_a_launcher_is_refused),
+		cmocka_unit_test(who_is_left_out_is_counted_with_the_event_that_was_sampled),
 		cmocka_unit_test(no_news_are_read_while_a_part_is_named),
 		cmocka_unit_test(an_account_is_told_by_one_cgroup_with_each_window_again),
 		cmocka_unit_test(frame_sizes_are_told_of_jvms_that_keep_no_frame_pointers_alone),

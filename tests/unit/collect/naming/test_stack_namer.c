@@ -145,7 +145,7 @@ static void name(const struct probe_count *counts, uint32_t cnt, struct strbuf *
 	assert_true(packet_stream_next(&stream, &packet, &err));
 	assert_int_equal(naming_batch_read(packet.bytes, packet.len, &batch), 0);
 	naming__window(naming, &batch, &end);
-	assert_int_equal(end.not_named, 0);
+	assert_int_equal(end.not_named[EVENT_CPU], 0);
 	naming_batch_release(&batch);
 	packet_stream_release(&stream);
 	strbuf_release(records);
