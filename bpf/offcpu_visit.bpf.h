@@ -22,11 +22,6 @@
 #define TASK_UNINTERRUPTIBLE 0x2   /* what ps shows as D, ... */
 #define TASK_NOLOAD	     0x400 /* ... but for these */
 
-/*
- * Of one pass. On average it walks pass_walks stacks; what others did not need is kept for one that
- * sees many threads for the first time.
- */
-#define WALKS_MAX     512
 #define PIECES_MAX    160 /* of memory, for one stack */
 #define FILTER_LEVELS 12
 
@@ -39,90 +34,6 @@ struct task_struct___offcpu {
 	unsigned long nivcsw;
 	unsigned int frozen : 1;
 } __attribute__((preserve_access_index));
-
-/* State of the pass that runs. */
-struct {
-	__u32 is_running;
-	__u32 walk_cnt;	  /* noted */
-	__u64 walk_room;  /* walks that this pass may have */
-	__u64 walk_share; /* of 2^32: which threads that are to be walked are */
-	__u64 wanted_cnt; /* of walks, in this pass */
-	__u64 thread_cnt;
-	__u64 last_begin_ns; /* of the pass before, or of the process that runs them */
-	__u32 pids[WALKS_MAX];
-} pass_state SEC(".data.state") = {
-	.walk_share = 1ull << 32,
-	.walk_room = WALKS_MAX,
-};
-
-/* ---- the pass ---- */
-
-static __always_inline struct visited *pass_begin(void)
-{
-	struct visited *visited = visited_get();
-
-	if (!visited)
-		return NULL;
-	pass_state.is_running = 1;
-	pass_state.walk_cnt = 0;
-	pass_state.wanted_cnt = 0;
-	pass_state.thread_cnt = 0;
-	visited->pass++;
-	pass_state_shared.is_aborted = 0;
-	pass_state_shared.has_run_delay = has_run_delay();
-	pass_state.last_begin_ns = pass_state_shared.begin_ns;
-	pass_state_shared.begin_ns = bpf_ktime_get_boot_ns();
-	return visited;
-}
-
-static __always_inline void pass_end(void)
-{
-	__u64 now_ns = bpf_ktime_get_boot_ns();
-
-	pass_state.is_running = 0;
-	pass_state.walk_room += pass_state_shared.pass_walks;
-	pass_state.walk_room -= pass_state.walk_cnt;
-	if (pass_state.walk_room > WALKS_MAX)
-		pass_state.walk_room = WALKS_MAX;
-	pass_state.walk_share = pass_state.wanted_cnt > pass_state.walk_room ?
-					(pass_state.walk_room << 32) / pass_state.wanted_cnt :
-					1ull << 32;
-	pass_state_shared.threads = pass_state.thread_cnt;
-	pass_state_shared.passes++;
-	pass_state_shared.pass_ns += now_ns - pass_state_shared.begin_ns;
-	pass_state_shared.end_ns = now_ns;
-}
-
-static __always_inline void walk_note(__u32 pid)
-{
-	__u64 at = pass_state.walk_cnt - 1;
-
-	KEEP_BITS(at, WALKS_MAX - 1);
-	pass_state.pids[at] = pid;
-}
-
-static __always_inline bool walk_noted(__u64 at, __u32 *pid)
-{
-	if (at >= pass_state.walk_cnt)
-		return false;
-	KEEP_BITS(at, WALKS_MAX - 1);
-	*pid = pass_state.pids[at];
-	return true;
-}
-
-/* Those that are left out are others in each pass, so that none is left out for good. */
-static __always_inline bool walk_is_chosen(const struct visited *visited, __u32 pid)
-{
-	__u64 hash = ((__u64)pid << 32 ^ visited->pass ^ hash_seed) * JBPF_MIX_1;
-
-	pass_state.wanted_cnt++;
-	hash ^= hash >> 33;
-	hash *= JBPF_MIX_2;
-	if (pass_state.walk_cnt >= pass_state.walk_room || hash >> 32 >= pass_state.walk_share)
-		return false;
-	pass_state.walk_cnt++;
-	return true;
-}
 
 /* ---- who is visited ---- */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is kept of a thread from visit to visit, and what that is enough for: how long it was ready and
- * had no CPU, as another one used it, or its cgroup had no quota left. The kernel sums that for each
- * thread, when it gets a CPU (kernel/sched/stats.h, sched_info_arrive()): what a sum has grown by since
- * the last pass is added to the process in its cgroup. Nothing is sampled.
+ * What is kept from pass to pass: how many threads may be walked; and of a thread from visit to visit, and
+ * what that is enough for: how long it was ready and had no CPU, as another one used it, or its cgroup
+ * had no quota left. The kernel sums that for each thread, when it gets a CPU (kernel/sched/stats.h,
+ * sched_info_arrive()): what a sum has grown by since the last pass is added to the process in its
+ * cgroup. Nothing is sampled.
  *
  * What is missing: what a thread waited between the last pass and its end, and all of one that no pass met.
  */
@@ -14,6 +15,7 @@
 #include "bpf/offcpu_memory.bpf.h"
 #include "bpf/offcpu_task.bpf.h"
 #include "bpf/sample.bpf.h"
+#include "bpf/verifier.bpf.h"
 
 /* By tid; programs add, user space deletes those that were not visited of late. */
 struct {
@@ -162,6 +164,96 @@ __noinline int run_delay_note(__u64 last_begin_ns)
 			  visited->run_delay_ns - counted_ns))
 		visit->run_delay_ns = visited->run_delay_ns;
 	return 0;
+}
+
+/* ---- the pass itself ---- */
+
+/*
+ * Of one pass. On average it walks pass_walks stacks; what others did not need is kept for one that
+ * sees many threads for the first time.
+ */
+#define WALKS_MAX 512
+
+/* State of the pass that runs. */
+struct {
+	__u32 is_running;
+	__u32 walk_cnt;	  /* noted */
+	__u64 walk_room;  /* walks that this pass may have */
+	__u64 walk_share; /* of 2^32: which threads that are to be walked are */
+	__u64 wanted_cnt; /* of walks, in this pass */
+	__u64 thread_cnt;
+	__u64 last_begin_ns; /* of the pass before, or of the process that runs them */
+	__u32 pids[WALKS_MAX];
+} pass_state SEC(".data.state") = {
+	.walk_share = 1ull << 32,
+	.walk_room = WALKS_MAX,
+};
+
+static __always_inline struct visited *pass_begin(void)
+{
+	struct visited *visited = visited_get();
+
+	if (!visited)
+		return NULL;
+	pass_state.is_running = 1;
+	pass_state.walk_cnt = 0;
+	pass_state.wanted_cnt = 0;
+	pass_state.thread_cnt = 0;
+	visited->pass++;
+	pass_state_shared.is_aborted = 0;
+	pass_state_shared.has_run_delay = has_run_delay();
+	pass_state.last_begin_ns = pass_state_shared.begin_ns;
+	pass_state_shared.begin_ns = bpf_ktime_get_boot_ns();
+	return visited;
+}
+
+static __always_inline void pass_end(void)
+{
+	__u64 now_ns = bpf_ktime_get_boot_ns();
+
+	pass_state.is_running = 0;
+	pass_state.walk_room += pass_state_shared.pass_walks;
+	pass_state.walk_room -= pass_state.walk_cnt;
+	if (pass_state.walk_room > WALKS_MAX)
+		pass_state.walk_room = WALKS_MAX;
+	pass_state.walk_share = pass_state.wanted_cnt > pass_state.walk_room ?
+					(pass_state.walk_room << 32) / pass_state.wanted_cnt :
+					1ull << 32;
+	pass_state_shared.threads = pass_state.thread_cnt;
+	pass_state_shared.passes++;
+	pass_state_shared.pass_ns += now_ns - pass_state_shared.begin_ns;
+	pass_state_shared.end_ns = now_ns;
+}
+
+static __always_inline void walk_note(__u32 pid)
+{
+	__u64 at = pass_state.walk_cnt - 1;
+
+	KEEP_BITS(at, WALKS_MAX - 1);
+	pass_state.pids[at] = pid;
+}
+
+static __always_inline bool walk_noted(__u64 at, __u32 *pid)
+{
+	if (at >= pass_state.walk_cnt)
+		return false;
+	KEEP_BITS(at, WALKS_MAX - 1);
+	*pid = pass_state.pids[at];
+	return true;
+}
+
+/* Those that are left out are others in each pass, so that none is left out for good. */
+static __always_inline bool walk_is_chosen(const struct visited *visited, __u32 pid)
+{
+	__u64 hash = ((__u64)pid << 32 ^ visited->pass ^ hash_seed) * JBPF_MIX_1;
+
+	pass_state.wanted_cnt++;
+	hash ^= hash >> 33;
+	hash *= JBPF_MIX_2;
+	if (pass_state.walk_cnt >= pass_state.walk_room || hash >> 32 >= pass_state.walk_share)
+		return false;
+	pass_state.walk_cnt++;
+	return true;
 }
 
 #endif

@@ -75,6 +75,10 @@ struct mm_struct {
 };
 
 struct task_struct {
+	/* First, and as struct task_struct___offcpu has them: that is read through a cast. */
+	unsigned int __state, exit_state, on_cpu;
+	unsigned long nvcsw, nivcsw;
+	unsigned int frozen : 1;
 	int pid, tgid;
 	char comm[16];
 	struct task_struct *group_leader;
