@@ -103,6 +103,15 @@ static __always_inline bool is_hung(__u32 tgid)
 	return false;
 }
 
+/* The process opted out, and that is known. */
+static __always_inline bool is_left_alone(const struct jbpf_key *key)
+{
+	if (!has_opted_out || !opt_out_is_known(key))
+		return false;
+	count(JBPF_CNT_OPTED_OUT);
+	return true;
+}
+
 /* ---- counting ---- */
 
 static __always_inline bool is_seen(__u64 hash)
@@ -546,15 +555,6 @@ __noinline int visit_settle(__u32 unused)
 	return 0;
 }
 
-/* The process opted out, and that is known. */
-static __always_inline bool is_left_alone(const struct scratch *state)
-{
-	if (!has_opted_out || !opt_out_is_known(&state->key))
-		return false;
-	count(JBPF_CNT_OPTED_OUT);
-	return true;
-}
-
 /* Before the stack of a thread is walked. False: it is left alone. */
 __noinline int visit_begin(__u32 unused)
 {
@@ -566,7 +566,7 @@ __noinline int visit_begin(__u32 unused)
 		return false;
 	sample_fill(visited, state);
 	visited->rules = rules_of(visited->tgid);
-	return !is_left_alone(state);
+	return !is_left_alone(&state->key);
 }
 
 /* Walks the stack of a thread that waits, and counts it. 1: the pass is to end. */
@@ -622,7 +622,7 @@ static __always_inline void keep_unwalked(struct visited *visited, struct scratc
 
 	sample_fill(visited, state);
 	state->key.kernel_hash = 0;
-	if (is_left_alone(state))
+	if (is_left_alone(&state->key))
 		return;
 	pass_state_shared.unwalked++;
 	process = known_get(&state->key);
@@ -652,6 +652,9 @@ __noinline int visit_count(__u32 unused)
 		return false;
 	visit = bpf_map_lookup_elem(&visits, &visited->pid);
 	has_stayed = visit && is_unmoved(visited, visit);
+	/* User space may have found out since the thread was walked. */
+	if (has_stayed && is_left_alone(&visit->waits[visit->window & 1].key))
+		return false;
 	if (has_stayed && visit_again(visited, visit, false)) {
 		pass_state_shared.visits++;
 		return false;

@@ -385,12 +385,31 @@ static void thread_that_does_not_run_is_walked_once(void **state)
 	assert_int_equal(kept()->value.count, 1);
 }
 
+static void process_that_opts_out_while_it_waits_is_left_alone(void **state)
+{
+	struct jbpf_known process = { .start_ns = START_NS, .flags = JBPF_KNOWN_OPTED_OUT };
+	__u32 pid = PID;
+
+	pass();
+	/* As probe__opt_out(). */
+	assert_int_equal(bpf_map_update_elem(&known, &pid, &process, BPF_ANY), 0);
+	has_opted_out = 1;
+	for (int i = 0; i < 3; i++)
+		pass();
+	assert_int_equal(kept()->value.count, 1); /* user space leaves it out */
+	assert_int_equal(host.counters.cnt[JBPF_CNT_OPTED_OUT], 3);
+	window_ends();
+	pass();
+	assert_int_equal(kept()->value.count, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(thread_that_does_not_run_is_walked_once),
+		TEST(process_that_opts_out_while_it_waits_is_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
