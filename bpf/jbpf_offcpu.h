@@ -39,7 +39,9 @@ struct jbpf_visit {
 	__u32 run_window; /* when it was last looked at */
 };
 
-#define JBPF_RULES_NONE (~0u) /* of struct jbpf_visit: its stack is yet to be walked */
+/* Of struct jbpf_visit: its stack is yet to be walked, ... */
+#define JBPF_RULES_NONE (~0u)
+#define JBPF_RULES_CUT	(~1u) /* ... is not whole, and is to be walked in the next window */
 
 /* What user space and the pass tell each other, in the section .data.pass. */
 struct jbpf_pass {

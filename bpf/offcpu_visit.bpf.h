@@ -219,6 +219,20 @@ static __always_inline __u32 rules_of(__u32 tgid)
 	return (__u32)(mark ^ mark >> 32);
 }
 
+/* Has a thread that has not run to be walked nevertheless? */
+static __always_inline bool is_walk_due(const struct visited *visited,
+					const struct jbpf_visit *visit)
+{
+	if (visit->rules == JBPF_RULES_NONE)
+		return true;
+	if (is_hung(visited->tgid))
+		return false;
+	/* What its account may use changes with the window. */
+	if (visit->rules == JBPF_RULES_CUT)
+		return visit->window != pass_state_shared.window;
+	return visit->rules != rules_of(visited->tgid);
+}
+
 /*
  * One more sample of a thread that has not run. False: it has to be walked nevertheless, also for
  * other rules, unless `any_rules`: then the stack that it has, or will have, is good enough.
@@ -234,7 +248,7 @@ static __always_inline bool visit_again(const struct visited *visited, struct jb
 
 	if (!state)
 		return true;
-	if (!any_rules && visit->rules != rules_of(visited->tgid))
+	if (!any_rules && is_walk_due(visited, visit))
 		return false;
 	if (visit->window != window) {
 		if (!is_seen(old->key.user_hash) || !is_kernel_seen(&old->key))
@@ -490,6 +504,14 @@ static __always_inline bool is_unmoved(const struct visited *visited,
 	       visit->switches == visited->switches;
 }
 
+/* Has the account of state->key no room for all of the stack that was walked? */
+static __always_inline bool is_cut(const struct scratch *state)
+{
+	return state->key.user_hash == JBPF_HASH_CUT_ALL ||
+	       state->user.head.end == JBPF_END_CUT_DEPTH ||
+	       state->user.head.end == JBPF_END_CUT_LEAF;
+}
+
 /*
  * Counts the sample that was walked, or keeps it with its thread, and notes where that waits. What could
  * not be walked now is kept in any case, for the next visit: see visit_again().
@@ -532,6 +554,8 @@ __noinline int visit_note(__u32 unused)
 		samples_count(true, kept + 1);
 	else if (!sample_tell(0))
 		return 0;
+	if (is_walked && is_cut(state))
+		visited->rules = JBPF_RULES_CUT;
 	visit_set(visited, visit, state, has_run, has_run && is_walked ? 0 : kept + 1);
 	return 0;
 }

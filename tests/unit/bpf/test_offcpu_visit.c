@@ -385,6 +385,65 @@ static void thread_that_does_not_run_is_walked_once(void **state)
 	assert_int_equal(kept()->value.count, 1);
 }
 
+static void stack_that_was_cut_is_tried_again_in_the_next_window(void **state)
+{
+	event_entries_max = 0;
+	for (int window = 0; window < 2; window++) {
+		for (int i = 0; i < 3; i++)
+			pass();
+		assert_int_equal(pass_state_shared.walks, window + 1);
+		assert_int_equal(kept()->value.count, 3);
+		assert_true(kept()->key.user_hash == JBPF_HASH_CUT_ALL);
+		window_ends();
+	}
+	event_entries_max = 1ull << 32;
+	for (int i = 0; i < 3; i++)
+		pass();
+	assert_int_equal(pass_state_shared.walks, 3);
+	assert_int_equal(host.sent_cnt, 1);
+	assert_int_equal(kept()->key.user_hash, host.sent[0]);
+}
+
+static void ban(bool is_banned)
+{
+	pass_state_shared.hung_cnt = is_banned;
+	pass_state_shared.hung_tgids[0] = PID;
+}
+
+static void process_that_hung_is_walked_when_it_may_be_read_again(void **state)
+{
+	ban(true);
+	for (int window = 0; window < 3; window++) {
+		pass();
+		assert_int_equal(pass_state_shared.walks, 0);
+		assert_true(kept()->key.user_hash == JBPF_HASH_CUT_ALL);
+		window_ends();
+	}
+	ban(false);
+	pass();
+	assert_int_equal(pass_state_shared.walks, 1);
+	assert_int_equal(kept()->key.user_hash, host.sent[0]);
+}
+
+/* Its rules change when its mappings do, whether it may be read or not. */
+static void stack_that_is_known_is_kept_while_its_process_may_not_be_read(void **state)
+{
+	struct jbpf_code_range range = { .code_low = CODE * 2, .code_high = CODE * 3 };
+	__u32 pid = PID;
+
+	pass();
+	ban(true);
+	assert_int_equal(bpf_map_update_elem(&code_ranges, &pid, &range, BPF_ANY), 0);
+	pass();
+	window_ends();
+	pass();
+	assert_int_equal(pass_state_shared.walks, 1);
+	assert_int_equal(kept()->key.user_hash, host.sent[0]);
+	ban(false);
+	pass();
+	assert_int_equal(pass_state_shared.walks, 2);
+}
+
 static void process_that_opts_out_while_it_waits_is_left_alone(void **state)
 {
 	struct jbpf_known process = { .start_ns = START_NS, .flags = JBPF_KNOWN_OPTED_OUT };
@@ -409,6 +468,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(thread_that_does_not_run_is_walked_once),
+		TEST(stack_that_was_cut_is_tried_again_in_the_next_window),
+		TEST(process_that_hung_is_walked_when_it_may_be_read_again),
+		TEST(stack_that_is_known_is_kept_while_its_process_may_not_be_read),
 		TEST(process_that_opts_out_while_it_waits_is_left_alone),
 	};
 
