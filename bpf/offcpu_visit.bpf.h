@@ -93,6 +93,9 @@ static __always_inline void visited_set(struct visited *visited, struct task_str
 	visited->switches = switches_of(task);
 	visited->is_waiting = is_waiting(task);
 	visited->run_delay_ns = run_delay_of(task);
+	/* What was read of the last one is not this one's. */
+	visited->stack_len = 0;
+	visited->environment_len = 0;
 }
 
 static __always_inline bool is_hung(__u32 tgid)
@@ -610,7 +613,6 @@ static __always_inline int visit_walk(struct task_struct *task)
 	if (state->regs.is_compat)
 		state->value.flags |= JBPF_VALUE_COMPAT;
 	if (!is_hung(visited->tgid)) {
-		visited->environment_len = 0;
 		if (honours_opt_out && !known_get(&state->key))
 			memory_environment(visited, task);
 		pass_state_shared.walks++;

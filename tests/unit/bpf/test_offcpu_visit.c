@@ -444,6 +444,27 @@ static void stack_that_is_known_is_kept_while_its_process_may_not_be_read(void *
 	assert_int_equal(pass_state_shared.walks, 2);
 }
 
+/* Another process lies at the same addresses. */
+static void environment_of_another_process_says_nothing(void **state)
+{
+	__u32 other = PID + 1;
+	const struct jbpf_known *process;
+
+	honours_opt_out = 1;
+	strcpy(host.memory, "JBPF_PROFILE=off");
+	host.mm = (struct mm_struct){ 0x7fff1000, 0x7fff1020 };
+	host.task.mm = &host.mm;
+	pass();
+	assert_true(has_opted_out);
+	host.task.pid = host.task.tgid = (int)other;
+	pass_state_shared.hung_cnt = 1;
+	pass_state_shared.hung_tgids[0] = other;
+	pass();
+	process = bpf_map_lookup_elem(&known, &other);
+	assert_non_null(process);
+	assert_int_equal(process->flags, 0); /* user space reads it */
+}
+
 static void process_that_opts_out_while_it_waits_is_left_alone(void **state)
 {
 	struct jbpf_known process = { .start_ns = START_NS, .flags = JBPF_KNOWN_OPTED_OUT };
@@ -471,6 +492,7 @@ int main(void)
 		TEST(stack_that_was_cut_is_tried_again_in_the_next_window),
 		TEST(process_that_hung_is_walked_when_it_may_be_read_again),
 		TEST(stack_that_is_known_is_kept_while_its_process_may_not_be_read),
+		TEST(environment_of_another_process_says_nothing),
 		TEST(process_that_opts_out_while_it_waits_is_left_alone),
 	};
 
