@@ -438,8 +438,8 @@ static __always_inline void sample_fill(const struct visited *visited, struct sc
 }
 
 /*
- * Tells user space of the process and of the stack of state->key, and counts nothing. False: it
- * opted out, or there is no room.
+ * Tells user space of the process and of the stack of state->key, whose sample is kept. False: it
+ * opted out, or there is no room; that is counted.
  */
 __noinline int sample_tell(__u32 unused)
 {
@@ -455,13 +455,18 @@ __noinline int sample_tell(__u32 unused)
 	if (!counts_map || !state || !visited)
 		return false;
 	account = account_get(&ctx, state, counts_map, set);
-	if (!account)
+	if (!account) {
+		count(JBPF_CNT_LOST_COUNTS_FULL);
+		count(JBPF_CNT_EVENT_LOST);
 		return false;
+	}
 	task_view_probe(visited->task, &view);
 	flags = notice_seen(&ctx, state, &view, account,
 			    bpf_map_lookup_elem(&known, &state->key.pid));
-	if (flags & JBPF_KNOWN_OPTED_OUT)
+	if (flags & JBPF_KNOWN_OPTED_OUT) {
+		count(JBPF_CNT_OPTED_OUT);
 		return false;
+	}
 	if (flags & JBPF_KNOWN_OPT_OUT_NONE)
 		state->value.flags |= JBPF_VALUE_OPT_OUT_NONE;
 	(void)key_fit(&ctx, state, account, set);

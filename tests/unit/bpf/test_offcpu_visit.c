@@ -465,6 +465,31 @@ static void environment_of_another_process_says_nothing(void **state)
 	assert_int_equal(process->flags, 0); /* user space reads it */
 }
 
+static void sample_without_room_is_counted_as_lost(void **state)
+{
+	host.is_count_full = true;
+	pass();
+	assert_int_equal(host.counters.cnt[JBPF_CNT_LOST_COUNTS_FULL], 1);
+	assert_int_equal(host.counters.cnt[JBPF_CNT_EVENT_LOST], 1);
+	assert_int_equal(host.counters.cnt[JBPF_CNT_SAMPLES], 0);
+	host.is_count_full = false;
+	pass();
+	assert_int_equal(kept()->value.count, 1);
+}
+
+static void first_sample_of_who_opted_out_is_counted_as_left_out(void **state)
+{
+	honours_opt_out = 1;
+	strcpy(host.memory, "JBPF_PROFILE=off");
+	host.mm = (struct mm_struct){ 0x7fff1000, 0x7fff1020 };
+	host.task.mm = &host.mm;
+	pass();
+	assert_int_equal(host.counters.cnt[JBPF_CNT_OPTED_OUT], 1);
+	pass();
+	assert_int_equal(host.counters.cnt[JBPF_CNT_OPTED_OUT], 2);
+	assert_int_equal(host.counters.cnt[JBPF_CNT_EVENT_LOST], 0);
+}
+
 static void process_that_opts_out_while_it_waits_is_left_alone(void **state)
 {
 	struct jbpf_known process = { .start_ns = START_NS, .flags = JBPF_KNOWN_OPTED_OUT };
@@ -493,6 +518,8 @@ int main(void)
 		TEST(process_that_hung_is_walked_when_it_may_be_read_again),
 		TEST(stack_that_is_known_is_kept_while_its_process_may_not_be_read),
 		TEST(environment_of_another_process_says_nothing),
+		TEST(sample_without_room_is_counted_as_lost),
+		TEST(first_sample_of_who_opted_out_is_counted_as_left_out),
 		TEST(process_that_opts_out_while_it_waits_is_left_alone),
 	};
 
