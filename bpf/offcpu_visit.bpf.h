@@ -257,6 +257,7 @@ static __always_inline bool visit_again(const struct visited *visited, struct jb
 		if (!is_seen(old->key.user_hash) || !is_kernel_seen(&old->key))
 			return false;
 		wait->key = old->key;
+		wait->key.cgroup_id = visited_cgroup_id(); /* it may have been moved */
 		wait->value = old->value;
 		wait->value.count = 0;
 		wait->value.first_ns = now_ns;

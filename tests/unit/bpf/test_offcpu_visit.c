@@ -490,6 +490,16 @@ static void first_sample_of_who_opted_out_is_counted_as_left_out(void **state)
 	assert_int_equal(host.counters.cnt[JBPF_CNT_EVENT_LOST], 0);
 }
 
+static void idle_thread_is_counted_in_the_cgroup_that_it_is_in(void **state)
+{
+	pass();
+	host.node.id = CGROUP + 1;
+	window_ends();
+	pass();
+	assert_int_equal(pass_state_shared.walks, 1);
+	assert_int_equal(kept()->key.cgroup_id, CGROUP + 1);
+}
+
 static void process_that_opts_out_while_it_waits_is_left_alone(void **state)
 {
 	struct jbpf_known process = { .start_ns = START_NS, .flags = JBPF_KNOWN_OPTED_OUT };
@@ -520,6 +530,7 @@ int main(void)
 		TEST(environment_of_another_process_says_nothing),
 		TEST(sample_without_room_is_counted_as_lost),
 		TEST(first_sample_of_who_opted_out_is_counted_as_left_out),
+		TEST(idle_thread_is_counted_in_the_cgroup_that_it_is_in),
 		TEST(process_that_opts_out_while_it_waits_is_left_alone),
 	};
 
