@@ -291,6 +291,7 @@ static int end_window(struct live *live)
 	print_new_stacks(live);
 	print_batch(live, &batch);
 	print_sums(live);
+	probe__end_window(live->probe, &batch);
 	return 0;
 }
 

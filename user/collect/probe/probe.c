@@ -238,11 +238,10 @@ static int on_stack(void *ctx, void *data, size_t len)
 	int err = stack_table__add(probe->stacks, data, len);
 
 	probe->stack_records++;
-	if (!err) {
-		if (head->kind == JBPF_STACK_USER && stack_table__count(probe->stacks) > cnt_before)
-			probe_queue_note(probe->new_stacks, head, probe->emptied_boot_ns);
-	} else if (len >= sizeof(*head)) {
-		/* Without its words here it must not be known there: the next sample sends it. */
+	if (stack_table__count(probe->stacks) > cnt_before && head->kind == JBPF_STACK_USER) {
+		probe_queue_note(probe->new_stacks, head, probe->emptied_boot_ns);
+	} else if (err && len >= sizeof(*head)) {
+		/* Without its words here it must not be known there: the next window sends it. */
 		(void)bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.seen), &head->hash);
 		probe->refused_stacks++;
 	}
@@ -644,7 +643,6 @@ int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct 
 	out->counters[JBPF_CNT_STACK_BUFFER_FULL] += probe->refused_stacks;
 	probe->stack_records = 0;
 	probe->refused_stacks = 0;
-	forget_stacks(probe);
 	probe_jvms_end_window(probe->jvms);
 	probe_lives_end_window(&probe->unwind->spaces);
 	follow_cpus(probe);
@@ -671,6 +669,8 @@ void probe__end_window(struct probe *probe, struct probe_batch *out)
 		.stack_bytes = stack_table__bytes(probe->stacks),
 	};
 	probe_waits_take(&probe->waits, probe->offcpu, probe->stacks, out);
+	/* Not with each drain: stacks of threads that wait all the time are used here alone. */
+	forget_stacks(probe);
 }
 
 void probe__take_ksymbols(struct probe *probe, struct ksymbol_changes *out)

@@ -175,7 +175,8 @@ __must_check int probe__peek(struct probe *probe, struct probe_peek *out);
 /*
  * After the last drain of a window: what of EVENT_OFF_CPU is known at its end only. `out` has
  * counts, most of threads that never ran in the window (JBPF_VALUE_IDLE), and their period, which
- * is of all counts of that event in the window. Borrowed until the next call.
+ * is of all counts of that event in the window. Borrowed until the next call. Stacks that were used
+ * neither in these nor in the drains of some windows are forgotten.
  */
 void probe__end_window(struct probe *probe, struct probe_batch *out);
 struct ksymbol_changes;
@@ -211,7 +212,7 @@ struct probe_stack {
 
 /*
  * The stack of a hash found in the present batch. -ENOENT when its record was lost (counted in
- * JBPF_CNT_STACK_BUFFER_FULL). Borrowed until the next drain. That of JBPF_HASH_CUT_ALL has no words
+ * JBPF_CNT_STACK_BUFFER_FULL). Borrowed until the window ends. That of JBPF_HASH_CUT_ALL has no words
  * and ends with JBPF_END_CUT_ALL.
  */
 __must_check int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out);
