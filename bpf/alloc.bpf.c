@@ -86,19 +86,18 @@ static __always_inline void alloc_count(struct pt_regs *ctx, __u32 pid, __u64 un
 SEC("uprobe")
 int on_alloc(struct pt_regs *ctx)
 {
-	__u32 pid = bpf_get_current_pid_tgid() >> 32, zero = 0, *is_taken;
+	__u32 pid = bpf_get_current_pid_tgid() >> 32, zero = 0, *cnt;
 	__u64 units = measure_units(PT_REGS_PARM3(ctx), bpf_get_prandom_u32(), ALLOC_THRESHOLD,
 				    ALLOC_UNIT_BYTES);
 
 	if (!alloc_is_on || !units || !filter_pid_passes(pid))
 		return 0;
-	is_taken = bpf_map_lookup_elem(&at_work, &zero);
-	if (!is_taken || *is_taken) {
+	cnt = bpf_map_lookup_elem(&at_work, &zero);
+	if (!cnt || !work_begins(cnt)) {
 		units_lost(units);
 		return 0;
 	}
-	*is_taken = 1;
 	alloc_count(ctx, pid, units);
-	*is_taken = 0;
+	work_ends(cnt);
 	return 0;
 }

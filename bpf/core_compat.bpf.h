@@ -180,6 +180,26 @@ static __always_inline bool task_in_execve(struct task_struct *task)
 	return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 }
 
+/*
+ * Begins what one program at a time may do; `cnt` is of this CPU. False: another one is at it; of two that
+ * come at once both may be told so. Not a look and a store, between which the other one may run, nor
+ * an atomic operation that says what was there: only 5.12 and later load that (kernel/bpf/verifier.c,
+ * check_atomic()).
+ */
+static __always_inline bool work_begins(__u32 *cnt)
+{
+	__sync_fetch_and_add(cnt, 1);
+	if (*(volatile __u32 *)cnt == 1)
+		return true;
+	__sync_fetch_and_add(cnt, -1);
+	return false;
+}
+
+static __always_inline void work_ends(__u32 *cnt)
+{
+	__sync_fetch_and_add(cnt, -1);
+}
+
 #define NO_SYSCALL (~0ull)
 
 struct pt_regs___jbpf {
