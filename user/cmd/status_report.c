@@ -52,6 +52,8 @@ static const char *loss_advice(enum window_loss loss)
 		return "samples of processes that ended before it was known whether they opted out";
 	case WINDOW_LOSS_GIVEN_UP:
 		return "samples were given up: nothing named them in time, and their processes may have opted out; see whether naming goes on";
+	case WINDOW_LOSS_PASSES:
+		return "samples of waiting threads: passes over them came too late; give jbpfd more CPU";
 	case WINDOW_LOSS_NOT_NAMED:
 		return "samples could not be named: shown as [not named] of their process";
 	case WINDOW_LOSS_CUT:

@@ -179,6 +179,7 @@ static void add_waits(struct intake *intake, struct pending_window *window)
 	source->ops->end_window(source->probe, &batch);
 	window->wait_period_ns = batch.wait_period_ns;
 	window->passes = batch.passes;
+	window->missed_samples = batch.missed_samples;
 	for (size_t i = 0; i < batch.count_cnt; i++)
 		sight_table__use(intake->sights, process_life_of(&batch.counts[i].key));
 	if (batch.wait_period_ns)

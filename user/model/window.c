@@ -105,6 +105,7 @@ static const char *const loss_names[WINDOW_LOSS_CNT] = {
 	[WINDOW_LOSS_NOT_NAMED] = "not_named",
 	[WINDOW_LOSS_CUT] = "cut",
 	[WINDOW_LOSS_GIVEN_UP] = "given_up",
+	[WINDOW_LOSS_PASSES] = "passes",
 };
 
 uint64_t window_number_get(const void *within, size_t offset, size_t bytes)
@@ -221,7 +222,8 @@ uint64_t window_lost_samples(const uint64_t lost[WINDOW_LOSS_CNT])
 {
 	static const enum window_loss reasons[] = { WINDOW_LOSS_COUNTS_FULL, WINDOW_LOSS_NO_MAP,
 						    WINDOW_LOSS_STORE,	     WINDOW_LOSS_MEMORY,
-						    WINDOW_LOSS_UNDECIDED,   WINDOW_LOSS_GIVEN_UP };
+						    WINDOW_LOSS_UNDECIDED,   WINDOW_LOSS_GIVEN_UP,
+						    WINDOW_LOSS_PASSES };
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)

@@ -63,6 +63,8 @@ enum window_loss {
 	WINDOW_LOSS_CUT = 11,
 	/* Samples that nothing named in time, of processes that may not want to be profiled. */
 	WINDOW_LOSS_GIVEN_UP = 12,
+	/* Samples of waiting threads, about so many: passes over them did not come when they were due. */
+	WINDOW_LOSS_PASSES = 13,
 	WINDOW_LOSS_CNT,
 };
 

@@ -314,7 +314,7 @@ static void status_report_is_json(void **state)
 		"{\"format\":\"jbpf-status\",\"version\":1,\"since\":\"2023-11-14T22:13:20Z\","
 		"\"until\":\"2023-11-14T22:14:20Z\",\"event\":\"cpu\",\"events\":{},\"samples\":0,\"lost\":{\"counts_full\":0,"
 		"\"no_map\":0,\"stack_buffer\":0,\"notices\":0,\"kernel_stack\":0,\"store\":0,"
-		"\"memory\":0,\"cells\":0,\"undecided\":0,\"not_named\":0,\"cut\":0,\"given_up\":0},\"opted_out_samples\":0,\"windows\":0,\"window_ms\":0,"
+		"\"memory\":0,\"cells\":0,\"undecided\":0,\"not_named\":0,\"cut\":0,\"given_up\":0,\"passes\":0},\"opted_out_samples\":0,\"windows\":0,\"window_ms\":0,"
 		"\"last_window_age_ms\":0,\"is_well\":0,\"host_problems\":[\"jbpfd was stopped 0 s ago\"],\"jbpfd\":null,\"store_problem\":\"\",\"naming_problem\":\"\",\"unwind\":null,\"streams\":[\n"
 		"{\"pid\":42,\"ns_pid\":1,\"comm\":\"java\",\"container\":\"shop-1\","
 		"\"jvm_version\":\"17.0.15\",\"is_jvm\":1,\"preserve_frame_pointer\":\"on\","

@@ -544,6 +544,16 @@ static void who_is_left_out_is_left_out_of_each_event(void **state)
 	samples_are(0, FAULTS, 0);
 }
 
+static void samples_for_want_of_passes_are_lost_of_waits_alone(void **state)
+{
+	(void)state;
+	add_window_of_events();
+	queue.first->missed_samples = 40;
+	end_window(1);
+	lost_are(WINDOW_LOSS_PASSES, 0, 0, 40);
+	assert_int_equal(window_lost_samples(taken.hosts[2].lost), WAITS + 40);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -569,6 +579,7 @@ int main(void)
 		TEST(what_is_given_up_is_lost_of_its_event),
 		TEST(what_is_not_answered_is_lost_of_its_event),
 		TEST(who_is_left_out_is_left_out_of_each_event),
+		TEST(samples_for_want_of_passes_are_lost_of_waits_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

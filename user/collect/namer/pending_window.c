@@ -379,6 +379,8 @@ static void losses_of_event(const struct pending_window *window, const struct na
 	host->lost[WINDOW_LOSS_UNDECIDED] = end->undecided[event];
 	host->lost[WINDOW_LOSS_NOT_NAMED] = end->not_named[event];
 	host->lost[WINDOW_LOSS_GIVEN_UP] = window->given_up[event];
+	if (event == EVENT_OFF_CPU)
+		host->lost[WINDOW_LOSS_PASSES] = window->missed_samples;
 }
 
 void pending_window_event_losses(const struct pending_window *window, const struct naming_end *end,

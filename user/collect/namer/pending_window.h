@@ -36,6 +36,7 @@ struct pending_window {
 	uint64_t periods[EVENT_CNT];
 	uint64_t wait_period_ns;  /* of EVENT_OFF_CPU in this window; 0: that is not sampled */
 	struct pass_facts passes; /* the same */
+	uint64_t missed_samples;  /* the same: passes that did not come */
 	uint64_t closed_ns;	  /* CLOCK_BOOTTIME: when it was over */
 	uint64_t sent_ns; /* CLOCK_MONOTONIC, set by its owner: a suspended namer names nothing */
 	struct strbuf counts;	/* of struct probe_count */

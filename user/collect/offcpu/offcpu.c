@@ -55,6 +55,9 @@ struct offcpu {
 	struct pass_facts facts; /* of the last window */
 	struct pass_facts since; /* sums until then, as far as they are sums */
 	uint64_t child_cpu_ns;	 /* of the child, until then */
+	uint64_t sample_cnt;	 /* of passes, the same */
+	uint64_t mono_ns; /* when the window began: nothing passes while the host is suspended */
+	struct pass_debt debt;
 
 	struct counter_sum counters;
 	struct jbpf_visit *visits; /* BATCH_ENTRIES */
@@ -279,6 +282,7 @@ int offcpu__start(struct offcpu *offcpu)
 		return 0;
 	pass_of(offcpu)->window = 1;
 	pass_of(offcpu)->window_start_ns = clock_boot_ns();
+	offcpu->mono_ns = clock_monotonic_ns();
 	offcpu->rate = offcpu_rate(offcpu->is_of_few ? 0 : thread_guess(), offcpu->rate_max);
 	offcpu->is_on = true;
 	return child_begin(offcpu);
@@ -467,6 +471,36 @@ static void note_facts(struct offcpu *offcpu, uint64_t window_ns)
 	offcpu->child_cpu_ns = cpu_ns;
 }
 
+uint64_t offcpu_missed(struct pass_debt *debt, uint64_t window_ns, uint64_t period_ns,
+		       uint64_t passes, uint64_t visits)
+{
+	int64_t period = (int64_t)period_ns, missed;
+
+	if (passes)
+		debt->visits = visits / passes;
+	debt->ns += (int64_t)window_ns - (int64_t)passes * period;
+	if (debt->ns < -period)
+		debt->ns = -period;
+	/* A pass comes anywhere in its period: one more or less in a window is as it should be. */
+	if (debt->ns < 2 * period)
+		return 0;
+	missed = debt->ns / period;
+	debt->ns -= missed * period;
+	return (uint64_t)missed * debt->visits;
+}
+
+/* After note_facts(). */
+static uint64_t note_missed(struct offcpu *offcpu, uint64_t period_ns)
+{
+	uint64_t now_ns = clock_monotonic_ns(), visits = pass_of(offcpu)->visits;
+	uint64_t missed = offcpu_missed(&offcpu->debt, now_ns - offcpu->mono_ns, period_ns,
+					offcpu->facts.passes, gain(visits, offcpu->sample_cnt));
+
+	offcpu->mono_ns = now_ns;
+	offcpu->sample_cnt = visits;
+	return missed;
+}
+
 void offcpu__facts(const struct offcpu *offcpu, struct pass_facts *out)
 {
 	*out = offcpu ? offcpu->facts : (struct pass_facts){ 0 };
@@ -487,7 +521,8 @@ static void adapt_rate(struct offcpu *offcpu)
 	allow_walks(offcpu, rate);
 }
 
-void offcpu__end_window(struct offcpu *offcpu, offcpu_take_fn take, void *ctx, uint64_t *period_out)
+void offcpu__end_window(struct offcpu *offcpu, offcpu_take_fn take, void *ctx, uint64_t *period_out,
+			uint64_t *missed_out)
 {
 	uint64_t now_ns = clock_boot_ns(), period_ns;
 	volatile struct jbpf_pass *pass;
@@ -500,6 +535,7 @@ void offcpu__end_window(struct offcpu *offcpu, offcpu_take_fn take, void *ctx, u
 	period_ns = CLOCK_NS_PER_S / offcpu->rate;
 	*period_out = period_ns;
 	note_facts(offcpu, now_ns - pass->window_start_ns);
+	*missed_out = note_missed(offcpu, period_ns);
 	pass->window_start_ns = now_ns;
 	__atomic_store_n(&pass->window, window + 1, __ATOMIC_SEQ_CST);
 	offcpu__settle(offcpu);

@@ -66,10 +66,10 @@ void offcpu__add_counters(struct offcpu *offcpu, uint64_t *gained);
 /*
  * The window is over: hands out what is kept with threads, most of it of those that never ran in
  * it, whose values have JBPF_VALUE_IDLE. *period_out is the ns of waiting that a sample of this
- * window stands for.
+ * window stands for, *missed_out how many samples there are too few, as passes did not come.
  */
-void offcpu__end_window(struct offcpu *offcpu, offcpu_take_fn take, void *ctx,
-			uint64_t *period_out);
+void offcpu__end_window(struct offcpu *offcpu, offcpu_take_fn take, void *ctx, uint64_t *period_out,
+			uint64_t *missed_out);
 
 /* What the passes of the last window were and took; all 0 where there is no offcpu. */
 void offcpu__facts(const struct offcpu *offcpu, struct pass_facts *out);
@@ -84,6 +84,19 @@ struct jbpf_pass;
 
 /* Has no pass begun or ended for so long that the process of the passes must be stopped, or lost? */
 bool offcpu_is_silent(const volatile struct jbpf_pass *pass, uint64_t now_ns);
+
+/* Time that passes should have covered, and did not. Zero-initialise. */
+struct pass_debt {
+	int64_t ns;	 /* negative: they came early */
+	uint64_t visits; /* samples of a pass, when one came last */
+};
+
+/*
+ * A window of this length had so many passes, which had so many samples together. About how many samples
+ * are missing, for passes that were left out; what is less than a pass counts with the next window.
+ */
+uint64_t offcpu_missed(struct pass_debt *debt, uint64_t window_ns, uint64_t period_ns,
+		       uint64_t passes, uint64_t visits);
 
 /* Passes a second for so many threads. */
 uint32_t offcpu_rate(uint64_t threads, uint32_t rate_max);

@@ -137,6 +137,7 @@ struct probe_batch {
 	uint64_t
 		wait_period_ns; /* of probe__end_window(): what a sample of EVENT_OFF_CPU stands for; else 0 */
 	struct pass_facts passes; /* the same */
+	uint64_t missed_samples;  /* the same: of it, for want of passes */
 };
 
 /*

@@ -53,7 +53,8 @@ static inline void probe_waits_take(struct probe_waits *waits, struct offcpu *of
 	waits->stacks = stacks;
 	waits->cnt = 0;
 	waits->lost_samples = 0;
-	offcpu__end_window(offcpu, probe_waits_add, waits, &out->wait_period_ns);
+	offcpu__end_window(offcpu, probe_waits_add, waits, &out->wait_period_ns,
+			   &out->missed_samples);
 	offcpu__facts(offcpu, &out->passes);
 	if (waits->cnt)
 		qsort(waits->items, waits->cnt, sizeof(*waits->items), stream_count_compare);

@@ -32,6 +32,48 @@ static void rate_follows_the_number_of_threads(void **state)
 		assert_int_equal(offcpu_rate(rows[i].threads, rows[i].rate_max), rows[i].rate);
 }
 
+/* Ten passes a second. */
+static uint64_t missed(struct pass_debt *debt, uint64_t seconds, uint64_t passes, uint64_t visits)
+{
+	return offcpu_missed(debt, seconds * SECOND, SECOND / 10, passes, visits);
+}
+
+static void passes_that_do_not_come_are_lost_with_their_samples(void **state)
+{
+	struct pass_debt debt = { 0 };
+
+	(void)state;
+	assert_int_equal(missed(&debt, 10, 100, 5000), 0);
+	assert_int_equal(missed(&debt, 10, 60, 3000), 40 * 50);
+	assert_int_equal(missed(&debt, 10, 0, 0), 100 * 50);
+	assert_int_equal(missed(&debt, 10, 100, 200), 0);
+}
+
+static void a_pass_on_either_side_of_a_window_s_end_is_not_lost(void **state)
+{
+	struct pass_debt debt = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(missed(&debt, 1, i % 2 ? 11 : 9, 90), 0);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(missed(&debt, 1, i % 2 ? 9 : 11, 90), 0);
+}
+
+static void one_that_is_left_out_of_each_window_is_lost_in_the_end(void **state)
+{
+	struct pass_debt debt = { 0 };
+	uint64_t sum = 0;
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		sum += missed(&debt, 1, 9, 90);
+	assert_int_equal(sum, 20 * 10);
+	/* More than are due make up for nothing later. */
+	assert_int_equal(missed(&debt, 1, 20, 200), 0);
+	assert_int_equal(missed(&debt, 1, 7, 70), 20);
+}
+
 /* Of a pass that is reading memory of process 7 since its begin. */
 static struct jbpf_pass reading(void)
 {
@@ -138,6 +180,9 @@ static void process_is_lost_when_there_is_no_pass_for_seconds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(passes_that_do_not_come_are_lost_with_their_samples),
+		cmocka_unit_test(a_pass_on_either_side_of_a_window_s_end_is_not_lost),
+		cmocka_unit_test(one_that_is_left_out_of_each_window_is_lost_in_the_end),
 		cmocka_unit_test(rate_follows_the_number_of_threads),
 		cmocka_unit_test(process_is_lost_when_there_is_no_pass_for_seconds),
 		cmocka_unit_test(pass_hangs_when_one_piece_of_memory_takes_seconds),

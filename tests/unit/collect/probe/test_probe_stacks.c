@@ -73,7 +73,7 @@ int fake_cpus_online(uint32_t **cpus_out, size_t *cnt_out)
 }
 
 void fake_offcpu__end_window(struct offcpu *offcpu, offcpu_take_fn take, void *ctx,
-			     uint64_t *period_out)
+			     uint64_t *period_out, uint64_t *missed_out)
 {
 	const struct jbpf_key key = { .user_hash = HASH, .kind = JBPF_KEY_OFF_CPU };
 	const struct jbpf_value value = { .count = 1 };
