@@ -31,6 +31,7 @@ static struct {
 	struct probe_unwind unwind;
 	struct probe_queue queue;
 	struct probe probe;
+	struct probe_count counts[1];
 	size_t forgotten_cnt;
 	bool waits; /* a thread, with this stack */
 } host;
@@ -107,6 +108,7 @@ static int begin(void **state)
 	host.probe = (struct probe){
 		.skel = &host.skel,
 		.accounts = &host.accounts,
+		.counts = host.counts,
 		.jvms = &host.jvms,
 		.unwind = &host.unwind,
 		.new_stacks = &host.queue,
