@@ -12,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wpointer-arith"
-
 #include "tests/unit/bpf/vmlinux.h"
 
 static long bpf_find_vma(struct task_struct *task, __u64 at, void *callback, void *ctx,

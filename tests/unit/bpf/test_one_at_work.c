@@ -8,10 +8,6 @@
 
 #include <pthread.h>
 
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wpointer-arith"
-
 #include "tests/unit/bpf/vmlinux.h"
 
 #include "bpf/core_compat.bpf.h"

@@ -14,6 +14,14 @@
 #include <linux/bpf.h>
 #include <linux/types.h>
 
+/* BPF programs are not written for these. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wpointer-arith"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+
 /* Their real headers are not included then. */
 #define __BPF_HELPERS__
 #define __BPF_CORE_READ_H__

@@ -20,13 +20,6 @@
 #include "tests/unit/bpf/vmlinux.h"
 
 /* BPF has functions of its own warnings: of global ones there are no prototypes, ctx is not used. */
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wpointer-arith"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wunknown-pragmas"
-
 #include "bpf/core_compat.bpf.h"
 #include "bpf/jbpf_hotspot.h"
 #include "bpf/jbpf_leaf.h"
