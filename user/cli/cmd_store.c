@@ -202,9 +202,14 @@ int cmd_store_range(struct store_source *source, struct cmd_store_range *out)
 	return 0;
 }
 
+uint64_t cmd_store_damage_place(const struct store_damage *stretch)
+{
+	return XXH3_64bits_withSeed(stretch->path, strlen(stretch->path), stretch->offset);
+}
+
 void cmd_store_damage_note(struct cmd_store_damage *damage, const struct store_damage *stretch)
 {
-	uint64_t hash = XXH3_64bits_withSeed(stretch->path, strlen(stretch->path), stretch->offset);
+	uint64_t hash = cmd_store_damage_place(stretch);
 
 	damage->is_unreadable |= stretch->is_unreadable;
 	for (size_t i = 0; i < damage->cnt && i < CMD_STORE_DAMAGE_NAMED; i++)

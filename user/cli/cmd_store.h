@@ -50,6 +50,8 @@ struct cmd_store_damage {
 	uint64_t named[CMD_STORE_DAMAGE_NAMED]; /* hashes of the stretches that were named */
 };
 
+/* Where it begins, as a number: a hash of the file's path and the offset. */
+uint64_t cmd_store_damage_place(const struct store_damage *stretch);
 void cmd_store_damage_note(struct cmd_store_damage *damage, const struct store_damage *stretch);
 /* Prints how many were not named. */
 void cmd_store_damage_end(const struct cmd_store_damage *damage);

@@ -3,9 +3,8 @@
 #include "user/push/push_unreadable.h"
 
 #include <inttypes.h>
-#include <string.h>
-#include <xxhash.h>
 
+#include "user/cli/cmd_store.h"
 #include "user/util/log.h"
 
 static bool is_given_up(const struct push_unreadable *unreadable)
@@ -19,7 +18,7 @@ bool push_unreadable_meet(struct push_unreadable *unreadable, const struct store
 
 	if (!stretch->is_unreadable)
 		return false;
-	place = XXH3_64bits_withSeed(stretch->path, strlen(stretch->path), stretch->offset);
+	place = cmd_store_damage_place(stretch);
 	if (told_set_has(&unreadable->given_up, place))
 		return false;
 	if (!is_given_up(unreadable)) {
