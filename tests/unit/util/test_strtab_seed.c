@@ -14,7 +14,7 @@
 
 #define TELL "tell"
 
-/* What a child says: this program, begun anew, or only forked. */
+/* What a child reports: this program, run again, or only forked. */
 static uint64_t seed_of_child(int is_new)
 {
 	uint64_t seed = 0;
