@@ -295,6 +295,7 @@ static int send_part(struct pending_window *window, enum pending_part part,
 	parts.counts = (const void *)left.data;
 	full.window_id = window->id;
 	full.start_boot_ns = window->start_boot_ns;
+	full.start_unix_ns = window->start_unix_ns;
 	full.end_boot_ns = window->end_boot_ns;
 	full.count_cnt = (uint32_t)(left.len / sizeof(struct probe_count));
 	full.tick_cnt = (uint32_t)(window->ticks.len / sizeof(struct probe_tick));

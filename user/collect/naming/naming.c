@@ -23,7 +23,6 @@
 #include "user/collect/naming/retry_queue.h"
 #include "user/collect/naming/naming_internal.h"
 #include "user/collect/naming/process.h"
-#include "user/host/boot_id.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -314,7 +313,6 @@ static int open_parts(struct naming *naming, char *why, size_t why_len)
 			 errstr(err));
 		return err;
 	}
-	boot_id_read(naming->boot_id);
 	naming->accounts = accounts__new();
 	if (!naming->accounts) {
 		snprintf(why, why_len, "out of memory");

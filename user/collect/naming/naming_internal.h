@@ -11,7 +11,6 @@
 #include "user/collect/naming/tick_join.h"
 #include "user/collect/naming/window_cells.h"
 #include "user/util/account.h"
-#include "user/host/boot_id.h"
 #include "user/util/strbuf.h"
 
 #define TOLD_ACCOUNTS 256u
@@ -23,7 +22,6 @@ struct naming {
 	struct symbolizer *symbolizer;
 	struct container_resolver *containers;
 	struct process_table *processes;
-	uint8_t boot_id[BOOT_ID_BYTES];
 	struct accounts *accounts;
 	struct jvm_asks asks;
 	struct account *worked_for;		   /* just now; NULL = nobody */

@@ -486,16 +486,12 @@ static void do_deferred(struct run *run)
 	}
 }
 
-static void fill_base(const struct naming *naming, const struct naming_window *head,
-		      struct window *window)
+static void fill_base(const struct naming_window *head, struct window *window)
 {
-	uint64_t age_ns = clock_boot_ns() - head->start_boot_ns;
-
 	memset(window, 0, sizeof(*window));
-	window->start_unix_ns = clock_unix_ns() - age_ns;
+	window->start_unix_ns = head->start_unix_ns;
 	window->duration_ns = head->end_boot_ns - head->start_boot_ns;
 	window->start_boot_ns = head->start_boot_ns;
-	memcpy(window->boot_id, naming->boot_id, sizeof(window->boot_id));
 	window->frequency_hz = head->frequency_hz;
 	window->cpu_cnt = head->cpu_cnt;
 }
@@ -589,7 +585,7 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 	memset(naming->told, 0, sizeof(naming->told));
 	symbolizer__note_window(naming->symbolizer, batch->head.start_boot_ns,
 				batch->head.end_boot_ns);
-	fill_base(naming, &batch->head, &run.base);
+	fill_base(&batch->head, &run.base);
 	if (naming->config.wants_ticks)
 		tick_join_take(&naming->ticks, batch);
 	note_kernel_accounts(naming, batch);

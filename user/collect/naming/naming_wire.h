@@ -241,6 +241,8 @@ bool naming_stack_next(const uint8_t **at, const uint8_t *end, struct naming_sta
 struct naming_window {
 	uint64_t window_id;
 	uint64_t start_boot_ns;
+	uint64_t
+		start_unix_ns; /* as it is stored: what lies within the window is counted from it */
 	uint64_t end_boot_ns;
 	uint64_t tick_seed; /* of jbpf_key_tag() */
 	uint32_t count_cnt;

@@ -12,7 +12,8 @@
 #include "user/collect/namer/pending_window.h"
 #include "user/util/cleanup.h"
 
-#define START_NS 5000000000ull
+#define START_NS      5000000000ull
+#define START_UNIX_NS 5
 
 /*
  * In place of BPF's stacks: each hash but 404 has a stack of one frame, the hash itself; from DEEP on
@@ -76,6 +77,7 @@ static void two_drains(struct pending_window *window)
 	};
 
 	window->id = 77;
+	window->start_unix_ns = START_UNIX_NS;
 	pending_window_add(window, &source, &batches[0]);
 	pending_window_add(window, &source, &batches[1]);
 	assert_int_equal(pending_window_close(window, START_NS + 4000000), 0);
@@ -240,6 +242,7 @@ static void a_namer_gets_all_with_every_stack_that_is_there(void **state)
 	sent(&window, &stream, &batch);
 	assert_int_equal(batch.head.window_id, 77);
 	assert_int_equal(batch.head.start_boot_ns, START_NS);
+	assert_int_equal(batch.head.start_unix_ns, START_UNIX_NS);
 	assert_int_equal(batch.head.end_boot_ns, START_NS + 3000000);
 	assert_int_equal(batch.head.tick_seed, 5);
 	assert_int_equal(batch.head.frequency_hz, 99);

@@ -17,6 +17,7 @@
 #include "tests/unit/naming_listener.h"
 #include "user/collect/naming/naming.h"
 #include "user/host/proc_stat.h"
+#include "user/model/cells.h"
 #include "user/model/folded_line.h"
 #include "user/model/thread_counts.h"
 #include "user/util/cleanup.h"
@@ -28,9 +29,15 @@
 #define LOST_HASH  404ull
 #define NOWHERE	   0x10ull /* in no mapping of any process */
 
+/* Windows begin just before a cell ends, and their first sample was taken just behind that. */
+#define START_UNIX_NS (1000 * CELL_NS - 2000)
+#define AFTER_US      3
+
 static char text_[4096];
 static struct window_counts counts_;
 static char threads_[4096]; /* "name count" of each line, one after the other */
+static struct cell cell_;   /* the first one */
+static uint64_t start_unix_ns_;
 
 static void note_threads(const struct window *window, const char *text, size_t len)
 {
@@ -58,10 +65,16 @@ static void note_threads(const struct window *window, const char *text, size_t l
 
 static int on_stream(void *ctx, const struct window *window, const char *text, size_t len)
 {
+	struct cells_reader cells;
+
 	(void)ctx;
 	snprintf(text_, sizeof(text_), "%.*s", (int)len, text);
 	counts_ = window->counts;
+	start_unix_ns_ = window->start_unix_ns;
 	note_threads(window, text, len);
+	cells = cells_reader_init(window->cells, window->cells_len);
+	if (!cells_next(&cells, &cell_))
+		cell_ = (struct cell){ .count = 0 };
 	return 0;
 }
 
@@ -73,6 +86,7 @@ static int set_up(void **state)
 		.jit = JIT_MODE_OFF,
 		.proc = "/proc",
 		.ignores_opt_out = true,
+		.wants_ticks = true,
 		.launcher = dead_launcher(),
 		.kallsyms_fd = -1,
 		.listener = naming_listener(on_stream),
@@ -122,17 +136,23 @@ static void put_stack(struct strbuf *records, uint64_t hash, enum jbpf_stack_end
 	assert_int_equal(naming_stack_put(records, &head, &stack), 0);
 }
 
-/* Names a window of these rows, of one stream, whose stacks are these. */
+/* Names a window of these rows, of one stream, whose stacks are these. Of the first row one moment is known. */
 static void name(const struct probe_count *counts, uint32_t cnt, struct strbuf *records)
 {
 	const struct naming_window head = {
-		.start_boot_ns = clock_boot_ns() - 1,
+		.start_boot_ns = clock_boot_ns() - CELL_NS,
+		.start_unix_ns = START_UNIX_NS,
 		.end_boot_ns = clock_boot_ns(),
 		.count_cnt = cnt,
+		.tick_cnt = 1,
 		.frequency_hz = 99,
 		.cpu_cnt = 1,
 	};
-	const struct naming_window_parts parts = { .counts = counts, .stacks = records };
+	const struct probe_tick tick = { .tag = jbpf_key_tag(&counts->key, 0),
+					 .after_us = AFTER_US };
+	const struct naming_window_parts parts = { .counts = counts,
+						   .ticks = &tick,
+						   .stacks = records };
 	struct packet_stream stream;
 	struct naming_batch batch;
 	struct naming_end end;
@@ -382,6 +402,16 @@ static void a_kernel_stack_that_did_not_arrive_is_lost_above_the_users(void **st
 	assert_string_equal(text_, "test;name_stack;own_start_ns;[stack lost] 7\n");
 }
 
+/* What is stored begins when the sampler says. By another clock the cells would lie beside it. */
+static void a_moment_lies_in_the_cell_that_the_sampler_s_start_of_the_window_says(void **state)
+{
+	(void)state;
+	name_stack(0, JBPF_END_ROOT, NULL, 0);
+	assert_int_equal(start_unix_ns_, START_UNIX_NS);
+	assert_int_equal(cell_.count, 1);
+	assert_int_equal(cell_.index, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -401,6 +431,7 @@ int main(void)
 		TEST(lines_know_their_threads_in_the_order_of_the_text),
 		TEST(a_program_cannot_make_more_names_of_threads_than_there_is_room),
 		TEST(a_kernel_stack_that_did_not_arrive_is_lost_above_the_users),
+		TEST(a_moment_lies_in_the_cell_that_the_sampler_s_start_of_the_window_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
