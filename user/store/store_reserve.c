@@ -60,12 +60,25 @@ void store_reserve_close(struct store_reserve *reserve)
 	*reserve = (struct store_reserve){ .fd = -1 };
 }
 
+static uint64_t free_bytes(const struct statvfs *fs)
+{
+	return (uint64_t)fs->f_bavail * fs->f_frsize;
+}
+
 static bool has_room(const struct store_reserve *reserve)
 {
 	struct statvfs fs;
 
-	return fstatvfs(reserve->fd, &fs) == 0 &&
-	       (uint64_t)fs.f_bavail * fs.f_frsize / 2 >= reserve->target_bytes;
+	return fstatvfs(reserve->fd, &fs) == 0 && free_bytes(&fs) / 2 >= reserve->target_bytes;
+}
+
+/* One that makes inodes as it needs them (XFS) has none left when its blocks are used up: room helps it. */
+bool store_reserve_lacks_inodes(const struct store_reserve *reserve, uint64_t bytes)
+{
+	struct statvfs fs;
+
+	return reserve->fd >= 0 && fstatvfs(reserve->fd, &fs) == 0 && fs.f_files && !fs.f_favail &&
+	       free_bytes(&fs) / 2 >= bytes;
 }
 
 bool store_reserve_fill(struct store_reserve *reserve)

@@ -35,6 +35,9 @@ void store_reserve_close(struct store_reserve *reserve);
  */
 bool store_reserve_fill(struct store_reserve *reserve);
 
+/* Has the file system twice `bytes` free, but no inode for another file? Then no room of the reserve would help. */
+bool store_reserve_lacks_inodes(const struct store_reserve *reserve, uint64_t bytes);
+
 /* Gives `bytes` back to the file system, or what is left. false when there was nothing left. */
 bool store_reserve_release(struct store_reserve *reserve, uint64_t bytes);
 

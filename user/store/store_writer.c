@@ -568,6 +568,11 @@ static bool take_from_reserve(struct store_writer *writer, uint64_t bytes)
 {
 	uint64_t piece = 2 * bytes > RESERVE_PIECE_BYTES ? 2 * bytes : RESERVE_PIECE_BYTES;
 
+	if (store_reserve_lacks_inodes(&writer->reserve, bytes)) {
+		pr_warn_limited(
+			"store: the file system has room, but no inode for another file (df -i): windows are lost until files are deleted\n");
+		return false;
+	}
 	if (!store_reserve_release(&writer->reserve, piece))
 		return false;
 	if (!writer->is_reserve_used)

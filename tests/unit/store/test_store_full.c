@@ -203,6 +203,54 @@ static void reserve_keeps_windows_until_it_is_used_up(void **state)
 	disk_unmount(&store);
 }
 
+/* Somebody has made as many files as the file system may have: an hour's cannot be made. */
+static void reserve_stays_where_inodes_are_what_is_lacking(void **state)
+{
+	struct store_writer *writer;
+	struct test_store store;
+	char path[256], name[32];
+	uint64_t lost = 0;
+	struct got got;
+	int files = 0;
+
+	(void)state;
+	test_store_make(&store);
+	if (!can_mount ||
+	    mount("none", store.dir, "tmpfs", 0, "mode=0755,size=16777216,nr_inodes=40")) {
+		(void)rmdir(store.dir);
+		skip();
+	}
+	writer = reserving_writer(&store, 4 << 20);
+	add_incompressible(writer, 0, 1000);
+	test_commit(writer);
+	for (int fd;; files++) {
+		snprintf(name, sizeof(name), "file-%d", files);
+		fd = open(test_path(&store, name, path), O_WRONLY | O_CREAT | O_EXCL, 0600);
+		if (fd < 0)
+			break;
+		close(fd);
+	}
+	assert_int_equal(errno, ENOSPC);
+	add_incompressible(writer, 360, 1000);
+	assert_int_equal(store_writer__commit(writer, &lost), -ENOSPC);
+	assert_int_equal(lost, number_to_window(360).counts.samples);
+	assert_int_equal(file_bytes(&store, RESERVE), 4 << 20);
+	/* The hour that has its file goes on, and so does the next one when there is an inode. */
+	add_incompressible(writer, 1, 1000);
+	test_commit(writer);
+	while (files--) {
+		snprintf(name, sizeof(name), "file-%d", files);
+		assert_int_equal(unlink(test_path(&store, name, path)), 0);
+	}
+	add_incompressible(writer, 361, 1000);
+	test_commit(writer);
+	store_writer__free(writer);
+	visit_count(&store, &got);
+	assert_int_equal(got.cnt, 3);
+	assert_int_equal(got.damage_cnt, 0);
+	disk_unmount(&store);
+}
+
 static void reserve_is_a_small_part_of_what_is_kept(void **state)
 {
 	(void)state;
@@ -399,6 +447,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_disk_costs_windows_and_no_history),
 		cmocka_unit_test(reserve_keeps_windows_until_it_is_used_up),
+		cmocka_unit_test(reserve_stays_where_inodes_are_what_is_lacking),
 		cmocka_unit_test(reserve_is_a_small_part_of_what_is_kept),
 		cmocka_unit_test(window_that_does_not_fit_is_lost_and_counted),
 		cmocka_unit_test(read_only_store_is_told_at_open),
