@@ -92,6 +92,14 @@ static void a_failure_is_remembered_until_it_is_over(void **state)
 	test_store_remove(&store);
 }
 
+/* It is killed, unless it has ended by itself by now. */
+static void cancel_and_wait(struct daemon_compactor *compactor)
+{
+	daemon_compactor_cancel(compactor);
+	if (compactor->pid)
+		wait_for(compactor->pid);
+}
+
 /* What merging that is switched off leaves behind is reaped when it ends, and is no failure. */
 static void a_child_that_is_not_wanted_any_more_is_killed_and_reaped_later(void **state)
 {
@@ -106,15 +114,13 @@ static void a_child_that_is_not_wanted_any_more_is_killed_and_reaped_later(void 
 	daemon_compactor_tick(&compactor, store.dir, compactor.next_boot_ns, LATER_NS);
 	first = compactor.pid;
 	assert_true(first > 0);
-	daemon_compactor_cancel(&compactor);
-	wait_for(first);
+	cancel_and_wait(&compactor);
 	daemon_compactor_cancel(&compactor);
 	assert_int_equal(compactor.pid, 0);
 	assert_int_equal(waitpid(first, NULL, WNOHANG), -1);
 	/* The same where it is switched on again before that. */
 	daemon_compactor_tick(&compactor, store.dir, compactor.next_boot_ns, LATER_NS);
-	daemon_compactor_cancel(&compactor);
-	wait_for(compactor.pid);
+	cancel_and_wait(&compactor);
 	daemon_compactor_tick(&compactor, store.dir, 0, LATER_NS);
 	assert_int_equal(compactor.pid, 0);
 	assert_int_equal(compactor.failed_cnt, 0);
