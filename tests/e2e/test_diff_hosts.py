@@ -15,19 +15,20 @@ RANGE = ("--since", f"@{START}", "--until", f"@{START + 60 * MINUTES}", "--servi
 METHODS = 30
 
 
-def fleet(folder, hosts, factor):
-    """Stores of hosts web-0, ..., of which the last one needs `factor` times as much for one method."""
+def fleet(folder, hosts, factor, rates=(99,)):
+    """Stores of hosts web-0, ..., of which the last one needs `factor` times as much for one method; `rates` take turns."""
     rng = random.Random(5)
     stores = []
     for host in range(hosts):
         lean = [rng.gauss(1, 0.01) for _ in range(METHODS)]
         text = ""
+        hz = rates[host % len(rates)]
         for minute in range(MINUTES):
-            counts = [max(1, round(lean[m] * (400 + rng.gauss(0, 20)) * (factor if host == hosts - 1 and m == 7 else 1))) for m in range(METHODS)]
+            counts = [max(1, round(hz / 99 * lean[m] * (400 + rng.gauss(0, 20)) * (factor if host == hosts - 1 and m == 7 else 1))) for m in range(METHODS)]
             lines = "".join(f"\tjava;a.B.run_[j];a.B.m{m}_[j] {count}\n" for m, count in sorted(enumerate(counts), key=lambda x: f"m{x[0]}_"))
-            text += (f"window start={START + 60 * minute} pid={40 + host} duration=60 samples={sum(counts)} frames={3 * sum(counts)} frequency_hz=99 "
+            text += (f"window start={START + 60 * minute} pid={40 + host} duration=60 samples={sum(counts)} frames={3 * sum(counts)} frequency_hz={hz} "
                      f"comm=java service=shop host=web-{host}\n{lines}"
-                     f"window start={START + 60 * minute} pid=0 duration=60 samples={sum(counts)} host=web-{host}\ncommit\n")
+                     f"window start={START + 60 * minute} pid=0 duration=60 samples={sum(counts)} frequency_hz={hz} host=web-{host}\ncommit\n")
         stores += ["--store", make_store(folder / f"web-{host}", text)]
     return stores
 
@@ -40,6 +41,11 @@ def slow_fleet(tmp_path_factory):
 @pytest.fixture(scope="module")
 def quiet_fleet(tmp_path_factory):
     return fleet(tmp_path_factory.mktemp("quiet"), 8, 1)
+
+
+@pytest.fixture(scope="module")
+def slow_fleet_of_two_rates(tmp_path_factory):
+    return fleet(tmp_path_factory.mktemp("rates"), 8, 1.3, rates=(99, 49))
 
 
 def canary(stores, *arguments):
@@ -85,6 +91,38 @@ def test_no_host_is_named_when_none_differs(quiet_fleet):
     result = outliers(quiet_fleet, "--fail-on", "slower")
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.startswith("none of 8 hosts differs from the others; ") and len(result.stdout.splitlines()) == 1
+
+
+def backwards(stores):
+    return [part for store in stores[1::2][::-1] for part in ("--store", store)]
+
+
+@pytest.mark.parametrize("arguments", [("--outlier-hosts",), ("--before-host", "*", "--after-host", "web-7")])
+def test_hosts_of_two_rates_are_compared_in_any_order(slow_fleet_of_two_rates, arguments):
+    results = [jbpf("diff", *RANGE, *stores, *arguments, "--fail-on", "slower")
+               for stores in (slow_fleet_of_two_rates, backwards(slow_fleet_of_two_rates))]
+    assert [it.returncode for it in results] == [4, 4], results[0].stdout + results[0].stderr
+    assert "a.B.m7" in results[0].stdout
+    assert results[0].stdout == results[1].stdout
+
+
+def test_a_rate_that_changes_within_a_block_changes_nothing(tmp_path):
+    rng = random.Random(6)
+    text = ""
+    for minute in range(120):
+        hz = 49 if minute % 3 else 99
+        counts = [round(hz / 99 * (400 + rng.gauss(0, 20))) for _ in range(METHODS)]
+        lines = "".join(f"\tjava;a.B.run_[j];a.B.m{m}_[j] {count}\n" for m, count in sorted(enumerate(counts), key=lambda x: f"m{x[0]}_"))
+        text += (f"window start={START + 60 * minute} pid=7 duration=60 samples={sum(counts)} frequency_hz={hz} comm=java "
+                 f"service=shop\n{lines}window start={START + 60 * minute} pid=0 duration=60 samples={sum(counts)} frequency_hz={hz}\ncommit\n")
+    result = jbpf("diff", "--store", make_store(tmp_path / "store", text), "--service", "shop", "--before", f"@{START}..@{START + 3600}",
+                  "--after", f"@{START + 3600}..@{START + 7200}", "--format", "json")
+    document = json.loads(result.stdout)
+    assert [note for note in document["notes"] if "left out" in note] == []
+    cores = METHODS * 400 / 99 / 60
+    for side in ("before", "after"):
+        assert document["summary"][f"cores_{side}"] == pytest.approx(cores, rel=0.01)
+    assert {row["verdict"] for row in document["rows"]} <= {"same", "unresolved"}
 
 
 def test_too_few_hosts_are_told(quiet_fleet):

@@ -87,9 +87,23 @@ static int loader_of_host(void *ctx, const struct window *window, struct compare
 	return err;
 }
 
+/* Each is compared with the sum of the others, so that their counts must add up. */
+static int agree(const struct compare_hosts *hosts)
+{
+	__cleanup_free struct compare_loader **loaders =
+		reallocarray(NULL, hosts->cnt + 1, sizeof(*loaders));
+
+	if (!loaders)
+		return -ENOMEM;
+	for (size_t i = 0; i < hosts->cnt; i++)
+		loaders[i] = hosts->items[i].loader;
+	compare_loaders_agree(loaders, hosts->cnt);
+	return 0;
+}
+
 static int finish_hosts(struct compare_hosts *hosts)
 {
-	int err = 0;
+	int err = agree(hosts);
 
 	for (size_t i = 0; !err && i < hosts->cnt; i++) {
 		struct compare_hosts_item *host = &hosts->items[i];

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Windows into blocks; see compare_load.h. A side wants its blocks in order of time, the store gives a
- * merged file stream by stream. So counts are first kept as (block, stack, count), stacks by their
- * number in the catalog, and dealt out at the end. Windows of one block mostly follow each other:
- * a stack seen again in the block it was last seen in adds up in place.
+ * Windows into blocks; see compare_load.h: which are taken, and what of them is counted. The counts are kept by
+ * diff_tally.h.
  */
 #include "user/compare/compare_load.h"
 
@@ -17,6 +15,7 @@
 #include "user/compare/compare_heavy.h"
 #include "user/compare/compare_records.h"
 #include "user/compare/compare_warm_up.h"
+#include "user/diff/diff_tally.h"
 #include "user/model/event_view.h"
 #include "user/model/folded_line.h"
 #include "user/model/stack_text.h"
@@ -28,7 +27,6 @@
 #include "user/util/vec.h"
 
 #define DAY_NS	       (86400 * CLOCK_NS_PER_S)
-#define NO_ENTRY       UINT32_MAX
 #define AGE_UNKNOWN    UINT64_MAX
 #define COLD_SHARE_MAX 0.05 /* of a block that is compared although its JVMs are young */
 
@@ -42,13 +40,7 @@
 #define EVENTS_OF_RATE 1000000ull /* as DIFF_EVENTS_OF_RATE */
 
 struct load_block {
-	/* Counts: see load_part. */
-	uint64_t samples;
-	uint64_t frames;
-	uint64_t unknown_frames;
-	uint64_t truncated_samples;
-	uint64_t other_stack_samples;
-	uint64_t taken_samples;		  /* what these counts come from */
+	uint64_t taken_samples;		  /* what its counts come from */
 	struct compare_recorded recorded; /* by the hosts' records */
 	uint64_t union_ns;		  /* by the streams' windows */
 	/* Of all windows that match, also of those that are left out. */
@@ -56,21 +48,14 @@ struct load_block {
 	uint64_t cold_samples;	/* of those JVMs' that were warming up */
 	uint64_t other_samples; /* of processes that are no JVMs */
 	uint64_t jvm_age_ns;	/* of the oldest JVM when the block began */
-	size_t entry_cnt;
-	uint32_t frequency_hz; /* of its first window: rate_of() */
-	bool has_frequency;
 };
 
-/* What of a window was counted. */
-struct load_part {
-	uint64_t samples; /* as jbpfd took them */
-	uint64_t counts;  /* what they count for: WAIT_SAMPLE_NS each, or the same as the samples */
-};
-
-struct load_entry {
+/* The window that is being added. */
+struct load_window {
 	uint32_t block;
-	uint32_t stack; /* number in the catalog */
-	uint32_t count; /* saturates */
+	uint16_t rate;	  /* its number */
+	uint64_t period;  /* what one of its samples stands for; 0 = not known */
+	uint64_t samples; /* that were counted so far */
 };
 
 struct compare_loader {
@@ -79,11 +64,7 @@ struct compare_loader {
 	struct load_block *blocks;
 	size_t block_cnt;
 	uint64_t first_block; /* number since 1970 */
-	struct load_entry *entries;
-	size_t entry_cnt;
-	size_t entry_cap;
-	uint32_t *last_entry; /* by stack: its latest entry */
-	size_t stack_cap;
+	struct diff_tally *tally;
 	struct compare_records records;
 	struct compare_cover cover;   /* of the streams' windows that were taken */
 	struct compare_loaded loaded; /* all but the side */
@@ -91,8 +72,6 @@ struct compare_loader {
 		threads; /* of the window being added; only where threads are asked for */
 	struct event_stacks *known;
 	bool is_of_waits;    /* the window being added */
-	uint64_t weight_ns;  /* the same: what a sample is of WAIT_SAMPLE_NS; 0: all of a count */
-	uint64_t carry_ns;   /* what samples before had too much for whole counts */
 	struct strbuf other; /* scratch */
 	struct strbuf cpu_wait;
 	int err; /* first failure of want() */
@@ -121,8 +100,9 @@ int compare_loader__new(const struct compare_load *what, struct diff_catalog *ca
 	loader->first_block = first;
 	loader->block_cnt = (size_t)(last - first) + 1;
 	loader->blocks = calloc(loader->block_cnt, sizeof(*loader->blocks));
+	loader->tally = diff_tally__new(loader->block_cnt, catalog);
 	loader->known = event_stacks__new(what->event);
-	if (!loader->blocks || !loader->known) {
+	if (!loader->blocks || !loader->tally || !loader->known) {
 		compare_loader__free(loader);
 		return -ENOMEM;
 	}
@@ -138,8 +118,7 @@ void compare_loader__free(struct compare_loader *loader)
 		return;
 	free(loader->blocks);
 	event_stacks__free(loader->known);
-	free(loader->entries);
-	free(loader->last_entry);
+	diff_tally__free(loader->tally);
 	compare_records_release(&loader->records);
 	compare_cover_release(&loader->cover);
 	thread_reader_release(&loader->threads);
@@ -293,47 +272,6 @@ bool compare_loader__want(struct compare_loader *loader, const struct window *wi
 
 /* ---- counting ---- */
 
-static int reserve_stack(struct compare_loader *loader, uint32_t stack)
-{
-	size_t before = loader->stack_cap;
-	int err = vec_room(loader->last_entry, stack, loader->stack_cap, 1024);
-
-	for (size_t i = before; i < loader->stack_cap; i++)
-		loader->last_entry[i] = NO_ENTRY;
-	return err;
-}
-
-static int count_stack(struct compare_loader *loader, uint32_t block, uint32_t stack,
-		       uint64_t count)
-{
-	int err = reserve_stack(loader, stack);
-
-	if (err)
-		return err;
-
-	uint32_t at = loader->last_entry[stack];
-
-	if (at != NO_ENTRY && loader->entries[at].block == block) {
-		struct load_entry *entry = &loader->entries[at];
-
-		entry->count = add_saturated_u32(entry->count, count);
-		return 0;
-	}
-	if (loader->entry_cnt >= NO_ENTRY)
-		return -E2BIG;
-	err = vec_room(loader->entries, loader->entry_cnt, loader->entry_cap, 256);
-	if (err)
-		return err;
-	loader->last_entry[stack] = (uint32_t)loader->entry_cnt;
-	loader->entries[loader->entry_cnt++] = (struct load_entry){
-		.block = block,
-		.stack = stack,
-		.count = add_saturated_u32(0, count),
-	};
-	loader->blocks[block].entry_cnt++;
-	return 0;
-}
-
 /* Of a line's samples those of the threads that are wanted. */
 static uint64_t samples_of_threads(struct compare_loader *loader, uint64_t count)
 {
@@ -364,19 +302,6 @@ static int open_threads(struct compare_loader *loader, const struct window *wind
 	return 0;
 }
 
-/* Whole counts of samples; what is left over goes to the next ones, so that none is lost. */
-static uint64_t counts_of(struct compare_loader *loader, uint64_t samples)
-{
-	uint64_t ns, counts;
-
-	if (!loader->weight_ns)
-		return samples;
-	ns = add_saturated(multiply_saturated(samples, loader->weight_ns), loader->carry_ns);
-	counts = ns / WAIT_SAMPLE_NS;
-	loader->carry_ns = ns % WAIT_SAMPLE_NS;
-	return counts;
-}
-
 /* Its process with one frame in place of all. */
 static int learn_other(struct compare_loader *loader, const char *stack, size_t len,
 		       uint32_t *id_out)
@@ -393,11 +318,14 @@ static int learn_other(struct compare_loader *loader, const char *stack, size_t 
 					 id_out);
 }
 
-static int add_stack(struct compare_loader *loader, uint32_t block, const char *stack, size_t len,
-		     uint64_t count)
+static int add_stack(struct compare_loader *loader, const struct load_window *at, const char *stack,
+		     size_t len, uint64_t samples)
 {
-	int part = loader->what.heavy ? compare_heavy__meet(loader->what.heavy, stack, len, count) :
-					COMPARE_HEAVY_TAKEN;
+	/* The heaviest are those of most time. */
+	uint64_t weight = multiply_saturated(samples, at->period ? at->period : 1);
+	int part = loader->what.heavy ?
+			   compare_heavy__meet(loader->what.heavy, stack, len, weight) :
+			   COMPARE_HEAVY_TAKEN;
 	uint32_t id = 0;
 	int err;
 
@@ -406,15 +334,16 @@ static int add_stack(struct compare_loader *loader, uint32_t block, const char *
 	err = part == COMPARE_HEAVY_OTHER ? learn_other(loader, stack, len, &id) :
 					    diff_catalog__learn(loader->catalog, stack, len, &id);
 	if (!err)
-		err = count_stack(loader, block, id, count);
+		err = diff_tally__add(loader->tally, at->block, at->rate, id, samples);
 	if (!err && part == COMPARE_HEAVY_OTHER)
-		loader->blocks[block].other_stack_samples += count;
+		diff_tally__sums(loader->tally, at->block, at->rate)->other_stack_samples +=
+			samples;
 	return err;
 }
 
 /* "stack count"; what is not that is counted, and what is of another kind of code left out. */
-static int add_line(struct compare_loader *loader, uint32_t block, const char *line, size_t len,
-		    struct load_part *part)
+static int add_line(struct compare_loader *loader, struct load_window *at, const char *line,
+		    size_t len)
 {
 	struct stack_frame leaf;
 	size_t stack_len;
@@ -438,10 +367,8 @@ static int add_line(struct compare_loader *loader, uint32_t block, const char *l
 	    (!stack_text_leaf(line, stack_len, &leaf) ||
 	     !select_kind_matches(loader->what.selection->kind, leaf.kind)))
 		return 0;
-	part->samples += count;
-	count = counts_of(loader, count);
-	part->counts += count;
-	return count ? add_stack(loader, block, line, stack_len, count) : 0;
+	at->samples += count;
+	return add_stack(loader, at, line, stack_len, count);
 }
 
 /* What of a window's counts goes with the samples that were counted; all without --kind. */
@@ -452,121 +379,123 @@ static uint64_t scaled(uint64_t value, uint64_t part, uint64_t whole)
 	return (uint64_t)((double)value * (double)part / (double)whole);
 }
 
-/* Shares of what is missing stay as they are. */
-static uint64_t weighed(uint64_t value, const struct load_part *part)
-{
-	if (part->counts == part->samples)
-		return value;
-	return (uint64_t)((double)value * (double)part->counts / (double)part->samples);
-}
-
 static void add_counts(struct compare_loader *loader, const struct window *window,
-		       const struct load_part *part)
+		       const struct load_window *at)
 {
-	struct load_block *block = &loader->blocks[block_of(loader, window)];
+	struct diff_sums *sums = diff_tally__sums(loader->tally, at->block, at->rate);
 	const struct window_counts *counts = &window->counts;
 	const struct window_counts taken = {
-		.samples = part->samples,
-		.frames = scaled(counts->frames, part->samples, counts->samples),
-		.unknown_frames = scaled(counts->unknown_frames, part->samples, counts->samples),
+		.samples = at->samples,
+		.frames = scaled(counts->frames, at->samples, counts->samples),
+		.unknown_frames = scaled(counts->unknown_frames, at->samples, counts->samples),
 		.truncated_samples =
-			scaled(counts->truncated_samples, part->samples, counts->samples),
+			scaled(counts->truncated_samples, at->samples, counts->samples),
 	};
 
-	block->samples += part->counts;
-	block->frames += weighed(taken.frames, part);
-	block->unknown_frames += weighed(taken.unknown_frames, part);
-	block->truncated_samples += weighed(taken.truncated_samples, part);
-	block->taken_samples += taken.samples;
+	sums->frames += taken.frames;
+	sums->unknown_frames += taken.unknown_frames;
+	sums->truncated_samples += taken.truncated_samples;
+	loader->blocks[at->block].taken_samples += taken.samples;
 	if (selection_is_of_parts(loader->what.selection))
 		window_counts_add(&loader->loaded.counts, &taken);
 }
 
-/* What one of its samples stands for, where that is counted; else 0. */
-static uint64_t weight_of(const struct compare_loader *loader, const struct window *window)
+static struct diff_rate rate_of_time(uint64_t period_ns, uint64_t unit_ns)
 {
-	uint64_t period_ns = window_period(window);
-	bool is_weighed = loader->what.event == EVENT_WALL ||
-			  (window->event == EVENT_OFF_CPU && period_ns >= WAIT_SAMPLE_NS);
-
-	return is_weighed ? period_ns : 0;
+	return (struct diff_rate){
+		.period = period_ns,
+		.unit = { .size = unit_ns,
+			  .frequency_hz = unit_ns ? (uint32_t)(CLOCK_NS_PER_S / unit_ns) : 0 },
+	};
 }
 
-/* Samples per second of CPU time; of other events, per million of them. 0 = not known. */
-static uint32_t rate_of(const struct compare_loader *loader, const struct window *window)
+/* Samples per second of CPU time; of other events, per million of them. */
+static struct diff_rate rate_of(const struct compare_loader *loader, const struct window *window)
 {
-	if (loader->what.event == EVENT_WALL || weight_of(loader, window))
-		return CLOCK_NS_PER_S / WAIT_SAMPLE_NS;
-	if (window->event == EVENT_CPU)
-		return window->frequency_hz;
-	if (!window->period)
-		return 0;
+	uint64_t period = window_period(window);
+
+	if (loader->what.event == EVENT_WALL)
+		return rate_of_time(period ? period : WAIT_SAMPLE_NS, WAIT_SAMPLE_NS);
 	if (window->event == EVENT_OFF_CPU)
-		return (uint32_t)(CLOCK_NS_PER_S / window->period);
-	return window->period < EVENTS_OF_RATE ? (uint32_t)(EVENTS_OF_RATE / window->period) : 1;
+		return rate_of_time(period, min_u64(period, WAIT_SAMPLE_NS));
+	if (window->event == EVENT_CPU) {
+		period = window->frequency_hz ? CLOCK_NS_PER_S / window->frequency_hz : 0;
+		return (struct diff_rate){ period, { period, window->frequency_hz } };
+	}
+	return (struct diff_rate){
+		.period = period,
+		.unit = { .size = period,
+			  .frequency_hz = period && period < EVENTS_OF_RATE ?
+						  (uint32_t)(EVENTS_OF_RATE / period) :
+						  1 },
+	};
 }
 
-/* What its threads waited for a CPU is in no line. */
-static int add_cpu_wait(struct compare_loader *loader, uint32_t block, const struct window *window,
-			struct load_part *part)
+/* What its threads waited for a CPU is in no line: milliseconds of it are samples. */
+static int add_cpu_wait(struct compare_loader *loader, const struct window *window,
+			uint64_t *amount)
 {
+	const struct diff_rate rate = rate_of_time(CLOCK_NS_PER_MS, WAIT_SAMPLE_NS);
+	struct load_window at = { .block = block_of(loader, window), .period = rate.period };
 	uint64_t wait_ns = event_cpu_wait_ns(loader->what.event, loader->what.selection, window);
+	uint64_t wait_ms =
+		wait_ns / CLOCK_NS_PER_MS + (wait_ns % CLOCK_NS_PER_MS * 2 > CLOCK_NS_PER_MS);
 	int err;
 
-	if (!wait_ns)
+	if (!wait_ms)
 		return 0;
 	strbuf_clear(&loader->cpu_wait);
 	err = event_cpu_wait_stack(&loader->cpu_wait, window);
-	loader->weight_ns = 1;
-	wait_ns = counts_of(loader, wait_ns);
-	if (err || !wait_ns)
+	if (!err)
+		err = diff_tally__rate(loader->tally, &rate, &at.rate);
+	if (err)
 		return err;
-	loader->blocks[block].samples += wait_ns;
-	part->counts += wait_ns;
-	return add_stack(loader, block, loader->cpu_wait.data, loader->cpu_wait.len, wait_ns);
+	*amount = add_saturated(*amount, multiply_saturated(wait_ms, rate.period));
+	return add_stack(loader, &at, loader->cpu_wait.data, loader->cpu_wait.len, wait_ms);
+}
+
+static int add_lines(struct compare_loader *loader, const struct window *window, const char *text,
+		     size_t len, struct load_window *at)
+{
+	const struct diff_rate rate = rate_of(loader, window);
+	struct lines lines = lines_init(text, len);
+	struct line line;
+	int err = diff_tally__rate(loader->tally, &rate, &at->rate);
+
+	at->block = block_of(loader, window);
+	at->period = rate.period;
+	loader->is_of_waits = event_has_waits(window->event);
+	if (!err)
+		err = open_threads(loader, window);
+	while (!err && lines_next(&lines, &line))
+		err = add_line(loader, at, line.at, line.len);
+	if (!err)
+		add_counts(loader, window, at);
+	return err;
 }
 
 int compare_loader__add(struct compare_loader *loader, const struct window *window,
 			const char *text, size_t len)
 {
-	uint32_t number = block_of(loader, window);
-	struct load_block *block = &loader->blocks[number];
-	struct lines lines = lines_init(text, len);
-	struct line line;
-	struct load_part part = { 0 };
+	struct load_window at = { 0 };
+	uint64_t amount;
 
 	if (is_young_window(loader, window) && !compare_warm_up_is_over(text, len)) {
 		leave_out_cold(loader, window);
 		return 0;
 	}
-	if (!block->has_frequency) {
-		block->has_frequency = true;
-		block->frequency_hz = rate_of(loader, window);
-	}
-	/* jbpfd was started again with another rate in the middle of a block: samples that stand for
-	 * different times cannot be added up. */
-	if (block->frequency_hz != rate_of(loader, window)) {
-		loader->loaded.other_rate_samples += window->counts.samples;
-		return 0;
-	}
 
 	int err = compare_cover_add(&loader->cover, window);
 
-	loader->is_of_waits = event_has_waits(window->event);
-	loader->weight_ns = weight_of(loader, window);
 	if (!err)
-		err = open_threads(loader, window);
-	while (!err && lines_next(&lines, &line))
-		err = add_line(loader, number, line.at, line.len, &part);
+		err = add_lines(loader, window, text, len, &at);
+	amount = multiply_saturated(at.samples, at.period);
 	if (!err)
-		add_counts(loader, window, &part);
-	if (!err)
-		err = add_cpu_wait(loader, number, window, &part);
+		err = add_cpu_wait(loader, window, &amount);
 	if (!event_counts_time(loader->what.event, window))
-		part.samples = 0; /* no host's record has them */
+		at.samples = 0; /* no host's record has them */
 	return err ? err :
-		     compare_records_take(&loader->records, number, window, part.samples,
-					  part.counts);
+		     compare_records_take(&loader->records, at.block, window, at.samples, amount);
 }
 
 /* ---- the side ---- */
@@ -593,9 +522,12 @@ static void add_up_records(struct compare_loader *loader)
 {
 	const struct compare_records *records = &loader->records;
 
-	for (size_t i = 0; i < records->cnt; i++)
-		compare_record_add_up(&records->items[i],
-				      &loader->blocks[records->items[i].block].recorded);
+	for (size_t i = 0; i < records->cnt; i++) {
+		const struct compare_record *record = &records->items[i];
+
+		compare_record_add_up(record, diff_tally__unit(loader->tally, record->block).size,
+				      &loader->blocks[record->block].recorded);
+	}
 }
 
 /*
@@ -621,25 +553,6 @@ static uint64_t block_length_ns(const struct compare_loader *loader, const struc
 				   (double)stretch_ns);
 	}
 	return length_ns ? length_ns : 1;
-}
-
-/* Groups the entries by block; first[block_cnt + 1]. */
-static struct load_entry *sort_entries(const struct compare_loader *loader, size_t *first)
-{
-	struct load_entry *sorted = reallocarray(NULL, loader->entry_cnt + 1, sizeof(*sorted));
-
-	if (!sorted)
-		return NULL;
-	first[0] = 0;
-	for (size_t i = 0; i < loader->block_cnt; i++)
-		first[i + 1] = first[i] + loader->blocks[i].entry_cnt;
-	for (size_t i = 0; i < loader->entry_cnt; i++)
-		sorted[first[loader->entries[i].block]++] = loader->entries[i];
-	/* Each first[] has moved to where the next one began. */
-	for (size_t i = loader->block_cnt; i > 0; i--)
-		first[i] = first[i - 1];
-	first[0] = 0;
-	return sorted;
 }
 
 /* By the clock on the wall of this host; the rhythm of people's days. */
@@ -668,65 +581,86 @@ static bool is_young_block(const struct compare_loader *loader, const struct loa
 static bool has_older_blocks(const struct compare_loader *loader)
 {
 	for (size_t i = 0; i < loader->block_cnt; i++)
-		if (loader->blocks[i].samples && !is_young_block(loader, &loader->blocks[i]))
+		if (!diff_tally__is_empty(loader->tally, i) &&
+		    !is_young_block(loader, &loader->blocks[i]))
 			return true;
 	return false;
 }
 
-static struct diff_block make_block(struct compare_loader *loader, size_t number)
+static struct diff_block make_block(struct compare_loader *loader, size_t number,
+				    const struct diff_sums *sums)
 {
 	const struct load_block *at = &loader->blocks[number];
 	uint64_t start = (loader->first_block + number) * loader->what.block_ns;
+	uint32_t frequency_hz = diff_tally__unit(loader->tally, number).frequency_hz;
 
 	return (struct diff_block){
 		.start_unix_ns = start,
 		.length_ns = block_length_ns(loader, at),
 		.time_of_day_s = time_of_day_s(start),
-		.frequency_hz = at->frequency_hz,
-		.samples = at->samples,
-		.cpu_s = at->frequency_hz ? (double)at->samples / at->frequency_hz : 0,
+		.frequency_hz = frequency_hz,
+		.samples = sums->samples,
+		.cpu_s = frequency_hz ? (double)sums->samples / frequency_hz : 0,
 		.lost_samples = (uint64_t)llround(at->recorded.lost),
-		.frames = at->frames,
-		.unknown_frames = at->unknown_frames,
-		.truncated_samples = at->truncated_samples,
-		.other_stack_samples = at->other_stack_samples,
+		.frames = sums->frames,
+		.unknown_frames = sums->unknown_frames,
+		.truncated_samples = sums->truncated_samples,
+		.other_stack_samples = sums->other_stack_samples,
 	};
 }
 
-static int fill_side(struct compare_loader *loader, struct diff_side *side, size_t *first)
+static int fill_block(struct compare_loader *loader, size_t number, struct diff_side *side)
 {
-	__cleanup_free struct load_entry *sorted = sort_entries(loader, first);
+	struct diff_sums sums;
+	int err = diff_tally__fill(loader->tally, number, side, &sums);
+
+	if (err || !sums.samples)
+		return err;
+
+	struct diff_block block = make_block(loader, number, &sums);
+
+	loader->loaded.lost_samples +=
+		(uint64_t)llround(loader->blocks[number].recorded.lost_samples);
+	loader->loaded.other_stack_samples += block.other_stack_samples;
+	return diff_side__close_block(side, &block);
+}
+
+static int fill_side(struct compare_loader *loader, struct diff_side *side)
+{
 	bool has_older = has_older_blocks(loader);
-	int err = sorted ? 0 : -ENOMEM;
+	int err = diff_tally__sort(loader->tally);
 
 	for (size_t i = 0; !err && i < loader->block_cnt; i++) {
-		uint64_t samples = loader->blocks[i].samples;
+		bool is_empty = diff_tally__is_empty(loader->tally, i);
 
-		if (is_young_block(loader, &loader->blocks[i]) && (has_older || !samples)) {
+		if (is_young_block(loader, &loader->blocks[i]) && (has_older || is_empty)) {
 			loader->loaded.warm_up_samples += loader->blocks[i].taken_samples;
 			diff_side__leave_out_young(side);
-			continue;
+		} else if (!is_empty) {
+			err = fill_block(loader, i, side);
 		}
-		if (!samples)
-			continue;
-		for (size_t at = first[i]; !err && at < first[i + 1]; at++)
-			err = diff_catalog__count(loader->catalog, side, sorted[at].stack,
-						  sorted[at].count);
-		if (err)
-			return err;
-
-		struct diff_block block = make_block(loader, i);
-
-		loader->loaded.lost_samples += block.lost_samples;
-		loader->loaded.other_stack_samples += block.other_stack_samples;
-		err = diff_side__close_block(side, &block);
 	}
 	return err;
 }
 
+void compare_loaders_agree(struct compare_loader *const *loaders, size_t cnt)
+{
+	for (size_t block = 0; cnt && block < loaders[0]->block_cnt; block++) {
+		struct diff_unit unit = { 0 };
+
+		for (size_t i = 0; i < cnt; i++) {
+			struct diff_unit own = diff_tally__unit(loaders[i]->tally, block);
+
+			if (own.size > unit.size)
+				unit = own;
+		}
+		for (size_t i = 0; i < cnt; i++)
+			diff_tally__raise_unit(loaders[i]->tally, block, &unit);
+	}
+}
+
 int compare_loader__finish(struct compare_loader *loader, struct compare_loaded *out)
 {
-	__cleanup_free size_t *first = calloc(loader->block_cnt + 1, sizeof(*first));
 	struct diff_side *side;
 
 	if (loader->err)
@@ -735,7 +669,7 @@ int compare_loader__finish(struct compare_loader *loader, struct compare_loaded 
 	measure_union(loader);
 	add_up_records(loader);
 
-	int err = side && first ? fill_side(loader, side, first) : -ENOMEM;
+	int err = side ? fill_side(loader, side) : -ENOMEM;
 
 	if (err) {
 		diff_side__free(side);

@@ -4,7 +4,8 @@
  * streams in any order (merged hours come stream by stream) and deals them out to blocks by when
  * they begin. Several processes of a service add up; the time of a block is that in which jbpfd
  * recorded where they ran (compare_records.h), one or ten; before the side's first window and behind
- * its last one it is not the side's (compare_cover.h).
+ * its last one it is not the side's (compare_cover.h). Samples of different rates weigh the time they stand
+ * for (diff_tally.h).
  *
  * A young JVM interprets and compiles, so its profile says little about the code. Its windows are
  * left out, until they show the code as it stays (compare_warm_up.h), stream by stream: one replica that was started again neither hides nor colours the
@@ -70,11 +71,10 @@ struct compare_loaded {
 	uint64_t first_unix_ns; /* when samples begin and end; both 0 when there are none */
 	uint64_t last_unix_ns;
 	uint64_t window_ns;	      /* the longest window */
-	uint64_t lost_samples;	      /* of the host's, as many as are this side's by share */
+	uint64_t lost_samples;	      /* the hosts', as many as are this side's by share */
 	uint64_t other_stack_samples; /* of the blocks', by stacks that were not kept */
 	/* Why samples are not in the blocks. */
-	uint64_t warm_up_samples;    /* of young JVMs, and of blocks left out for them */
-	uint64_t other_rate_samples; /* not the sampling rate that their block began with */
+	uint64_t warm_up_samples; /* of young JVMs, and of blocks left out for them */
 	size_t bad_line_cnt;
 };
 
@@ -101,6 +101,11 @@ bool compare_loader__want(struct compare_loader *loader, const struct window *wi
 /* A wanted window with its text. 0, -ENOMEM, or -E2BIG (too many different stacks). */
 __must_check int compare_loader__add(struct compare_loader *loader, const struct window *window,
 				     const char *text, size_t len);
+/*
+ * Before their sides are made, of loaders of the same blocks whose sides are to be added up or compared with their
+ * sum: counts of a block stand for the same in all of them.
+ */
+void compare_loaders_agree(struct compare_loader *const *loaders, size_t cnt);
 /* Makes the side, once, after the last window. 0 or -errno, also one that want() could not return. */
 __must_check int compare_loader__finish(struct compare_loader *loader, struct compare_loaded *out);
 

@@ -3,7 +3,6 @@
 #include "user/compare/compare_notes.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,17 +26,6 @@ int compare_notes_add(struct compare_notes *notes, const char *format, ...)
 		return -ENOMEM;
 	notes->items[notes->cnt++] = line;
 	return 0;
-}
-
-int compare_notes_other_rate(struct compare_notes *notes, const char *side, uint64_t samples)
-{
-	if (!samples)
-		return 0;
-	return compare_notes_add(
-		notes,
-		"%s: %" PRIu64
-		" sample%s left out because the sampling rate changed within a block of time",
-		side, samples, samples == 1 ? " was" : "s were");
 }
 
 void compare_notes_release(struct compare_notes *notes)

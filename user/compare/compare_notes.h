@@ -18,9 +18,6 @@ struct compare_notes {
 /* Adds a line. 0 or -ENOMEM. */
 __must_check int compare_notes_add(struct compare_notes *notes, const char *format, ...)
 	__printf_like(2, 3);
-/* Samples of a rate that the others of their block do not have; none are no line. 0 or -ENOMEM. */
-__must_check int compare_notes_other_rate(struct compare_notes *notes, const char *side,
-					  uint64_t samples);
 void compare_notes_release(struct compare_notes *notes);
 
 #endif

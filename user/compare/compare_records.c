@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/util/saturate.h"
 #include "user/util/strtab.h"
 #include "user/util/vec.h"
 
@@ -69,7 +70,7 @@ int compare_records_add(struct compare_records *records, uint32_t block,
 }
 
 int compare_records_take(struct compare_records *records, uint32_t block,
-			 const struct window *window, uint64_t samples, uint64_t counts)
+			 const struct window *window, uint64_t samples, uint64_t amount)
 {
 	struct compare_record *record;
 	int err = find(records, block, window, &record);
@@ -78,21 +79,23 @@ int compare_records_take(struct compare_records *records, uint32_t block,
 		return err;
 	record->is_of_side = true;
 	record->own_samples += samples;
-	record->own_counts += counts;
+	record->own_amount = add_saturated(record->own_amount, amount);
 	return 0;
 }
 
-void compare_record_add_up(const struct compare_record *record, struct compare_recorded *block)
+void compare_record_add_up(const struct compare_record *record, uint64_t unit,
+			   struct compare_recorded *block)
 {
 	uint64_t samples = record->host_samples > record->own_samples ? record->host_samples :
 									record->own_samples;
-	double lost = record->host.lost;
+	double own = unit ? (double)record->own_amount / (double)unit : (double)record->own_samples;
+	double lost_share = samples ? record->host.lost / (double)samples : 0;
 
 	if (!record->is_of_side || !record->host.stretch.end_unix_ns)
 		return;
-	if (samples)
-		lost *= (double)record->own_counts / (double)samples;
 	widen(&block->stretch, &record->host.stretch);
 	block->recorded_ns += record->host.recorded_ns;
-	block->lost += lost;
+	block->lost += samples ? lost_share * own : record->host.lost;
+	block->lost_samples += samples ? lost_share * (double)record->own_samples :
+					 record->host.lost;
 }

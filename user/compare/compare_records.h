@@ -22,8 +22,9 @@ struct strtab;
 struct compare_recorded {
 	uint64_t recorded_ns; /* of all of them together */
 	struct compare_cover_stretch
-		stretch; /* from their first record's begin to the last one's end */
-	double lost;	 /* as many counts of the side */
+		stretch;     /* from their first record's begin to the last one's end */
+	double lost;	     /* as many counts of the side */
+	double lost_samples; /* the same, in samples of the hosts */
 };
 
 /* One host in one block. */
@@ -33,7 +34,7 @@ struct compare_record {
 	struct compare_recorded host; /* `lost` are samples, of all that ran there */
 	uint64_t host_samples;
 	uint64_t own_samples; /* the side's, as far as they are among those of the host */
-	uint64_t own_counts;
+	uint64_t own_amount;  /* what all of the side's there stand for, as the block's unit */
 };
 
 /* Zero-initialise; end with compare_records_release(). */
@@ -50,13 +51,14 @@ void compare_records_release(struct compare_records *records);
 __must_check int compare_records_add(struct compare_records *records, uint32_t block,
 				     const struct window *window);
 /*
- * A window of the side was taken, in any order with its host's record: `counts` were made of it, and of its samples
+ * A window of the side was taken, in any order with its host's record: it stands for `amount`, and of its samples
  * `samples` are among those of the host's records. 0 or -ENOMEM.
  */
 __must_check int compare_records_take(struct compare_records *records, uint32_t block,
 				      const struct window *window, uint64_t samples,
-				      uint64_t counts);
-/* Adds a host to its block, when the side ran there. */
-void compare_record_add_up(const struct compare_record *record, struct compare_recorded *block);
+				      uint64_t amount);
+/* Adds a host to its block, when the side ran there. `unit` is a count's size there; 0: each sample is a count. */
+void compare_record_add_up(const struct compare_record *record, uint64_t unit,
+			   struct compare_recorded *block);
 
 #endif

@@ -192,8 +192,6 @@ static int note_side(const struct compare_loaded *side, const char *name,
 					"their first 10 minutes, and of blocks of time with such "
 					"JVMs alone, were left out",
 					name, side->warm_up_samples);
-	if (!err)
-		err = compare_notes_other_rate(notes, name, side->other_rate_samples);
 	if (!err && side->bad_line_cnt)
 		err = compare_notes_add(notes, "%s: %zu line%s of the store %s no stacks, skipped",
 					name, side->bad_line_cnt,

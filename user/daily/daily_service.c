@@ -308,10 +308,8 @@ static int write_pages(struct service_work *work, const struct diff_output *page
 static int note_side(struct service_work *work, const char *side,
 		     const struct compare_loaded *loaded)
 {
-	int err = compare_notes_other_rate(&work->notes, side, loaded->other_rate_samples);
-
-	if (err || !loaded->other_stack_samples)
-		return err;
+	if (!loaded->other_stack_samples)
+		return 0;
 	return compare_notes_add(&work->notes,
 				 "%s: %" PRIu64
 				 " samples are of stacks beyond the %d with most samples, counted "

@@ -378,6 +378,16 @@ int diff_catalog__learn(struct diff_catalog *catalog, const char *stack, size_t 
 	return err;
 }
 
+uint64_t diff_catalog__stack_key(const struct diff_catalog *catalog, uint32_t stack)
+{
+	uint64_t key = 0;
+	size_t len = 0;
+	const char *hash = strtab__get(catalog->stacks, stack, &len);
+
+	memcpy(&key, hash, sizeof(key));
+	return key;
+}
+
 static void begin_count(struct diff_catalog *catalog)
 {
 	if (++catalog->serial != 0)

@@ -47,6 +47,8 @@ int diff_catalog__learn(struct diff_catalog *catalog, const char *stack, size_t 
 			uint32_t *stack_out);
 int diff_catalog__count(struct diff_catalog *catalog, struct diff_side *side, uint32_t stack,
 			uint64_t count);
+/* Part of its hash: orders stacks the same in whichever order they were learned. */
+uint64_t diff_catalog__stack_key(const struct diff_catalog *catalog, uint32_t stack);
 
 /*
  * Forgets items that no side has `samples_min` samples of, and all stacks: so few say nothing of a change,
