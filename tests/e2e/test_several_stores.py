@@ -14,8 +14,8 @@ RANGE = ("--since", f"@{START - 600}", "--until", f"@{START + 3600}")
 HOSTS = {"alpha": 40, "beta": 50}  # the name, and the first process id on it
 
 
-def window(host, pid, at, samples):
-    return (f"window start={at} pid={pid} duration=10 samples={samples} frames=9 frequency_hz=49 comm=java service=shop "
+def window(host, pid, at, samples, hz=49):
+    return (f"window start={at} pid={pid} duration=10 samples={samples} frames=9 frequency_hz={hz} comm=java service=shop "
             f"container=shop host={host}\n\tjava;a.B.run_[j];a.B.of_{host}_[j] 1\n\tjava;a.B.run_[j];a.B.work_[j] {samples - 1}\n"
             f"window start={at} pid=0 duration=10 samples={samples} host={host}\ncommit\n")
 
@@ -46,6 +46,34 @@ def test_the_profile_is_the_sum(stores):
     assert counts(dump(stores[::-1])) == apart
     document = json.loads(dump(stores, "--format", "json"))
     assert document["samples"] == sum(apart.values())
+
+
+@pytest.fixture
+def stores_of_two_rates(tmp_path):
+    return [make_store(tmp_path / f"{host}-{hz}", window(host, pid, START, hz, hz))
+            for (host, pid), hz in zip(HOSTS.items(), (49, 99))]
+
+
+WARNING = ("these samples were taken at several rates, 49 to 99 a second, and each counts the same: shares are of samples, not of CPU "
+           "time; take one host with --host, or a time of one rate\n")
+HEADER = "samples of several rates (49 to 99 Hz), each counts the same"
+
+
+@pytest.mark.parametrize("form", ["folded", "top", "html", "svg", "json"])
+def test_several_rates_are_told(stores_of_two_rates, form):
+    for stores in (stores_of_two_rates, stores_of_two_rates[::-1]):
+        result = jbpf("dump", *RANGE, *given(*stores), "--format", form)
+        assert result.returncode == 0 and result.stderr.endswith(f": {WARNING}") and result.stderr.count("\n") == 1, result.stderr
+        assert (HEADER in result.stdout) == (form != "folded"), result.stdout[:2000]
+
+
+def test_several_rates_are_told_by_host_and_not_of_one(stores_of_two_rates):
+    result = jbpf("dump", *RANGE, *given(*stores_of_two_rates), "--by", "host")
+    assert WARNING in result.stderr
+    for arguments in (("--host", "beta"), ("--list",)):
+        result = jbpf("dump", *RANGE, *given(*stores_of_two_rates), *arguments)
+        assert (result.returncode, result.stderr) == (0, "")
+        assert HEADER not in result.stdout
 
 
 @pytest.mark.parametrize("form", ["html", "svg", "top", "pprof", "speedscope", "otlp"])

@@ -51,8 +51,9 @@ struct dump {
 	struct cmd_store_damage damage;
 	size_t bad_line_cnt;
 	uint32_t seen_events; /* EVENT_BIT() of those that were sampled in this time */
-	uint32_t frequency_hz;
-	bool is_mixed_frequency;
+	/* Of the windows that have samples; highest below lowest: there are none. */
+	uint32_t lowest_hz;
+	uint32_t highest_hz;
 	int err; /* first failure where a callback cannot return one */
 };
 
@@ -63,6 +64,20 @@ static bool reaches_out(const struct dump *dump, const struct window *window)
 
 	return dump->profile &&
 	       window_cut_is_due(window, selection->since_unix_ns, selection->until_unix_ns);
+}
+
+static void note_frequency(struct dump *dump, uint32_t frequency_hz)
+{
+	if (frequency_hz < dump->lowest_hz)
+		dump->lowest_hz = frequency_hz;
+	if (frequency_hz > dump->highest_hz)
+		dump->highest_hz = frequency_hz;
+}
+
+/* Samples of wall-clock time are weighed (event_weight()), other events have no frequency. */
+static bool has_several_rates(const struct dump *dump)
+{
+	return dump->options->event == EVENT_CPU && dump->lowest_hz < dump->highest_hz;
 }
 
 static bool dump_want(void *ctx, const struct window *window)
@@ -83,10 +98,7 @@ static bool dump_want(void *ctx, const struct window *window)
 	info_add_window(&dump->info, window);
 	if (window->counts.samples == 0)
 		return dump->profile && event_cpu_wait_ns(dump->options->event, selection, window);
-	if (!dump->frequency_hz)
-		dump->frequency_hz = window->frequency_hz;
-	else if (dump->frequency_hz != window->frequency_hz)
-		dump->is_mixed_frequency = true;
+	note_frequency(dump, window->frequency_hz);
 	if (dump->err || !(dump->profile || dump->cells.sum))
 		return false;
 	if (dump_stacks_wants_text(&dump->stacks) || reaches_out(dump, window))
@@ -221,9 +233,9 @@ static void dump_fill_info(struct dump *dump)
 	info->columns = terminal_columns(dump->options->view.output);
 	info->since_unix_ns = dump->options->selection.since_unix_ns;
 	info->until_unix_ns = dump->options->selection.until_unix_ns;
-	info->frequency_hz = dump->is_mixed_frequency || dump->options->event == EVENT_WALL ?
+	info->frequency_hz = has_several_rates(dump) || dump->options->event == EVENT_WALL ?
 				     0 :
-				     dump->frequency_hz;
+				     dump->highest_hz;
 	info->is_selection = !selection_is_of_all(&dump->options->selection);
 	info->lost_samples = window_lost_samples(streams->lost);
 	info->covered_ns = streams->covered_ns;
@@ -249,6 +261,11 @@ static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 	selection_subtitle(&options->selection, by, options->view.by_cnt, &subtitle);
 	if (dump->whole_cnt)
 		strbuf_printf(&subtitle, "%swhole profiles at the ends", subtitle.len ? ", " : "");
+	if (has_several_rates(dump))
+		strbuf_printf(&subtitle,
+			      "%ssamples of several rates (%" PRIu32 " to %" PRIu32
+			      " Hz), each counts the same",
+			      subtitle.len ? ", " : "", dump->lowest_hz, dump->highest_hz);
 	err = strbuf_error(&title);
 	if (!err)
 		err = strbuf_error(&subtitle);
@@ -294,6 +311,16 @@ static void warn_sources(const struct dump *dump)
 	event_names(missing, names);
 	pr_warn("%s was not sampled in this time: it is missing in %s\n", names,
 		event_name(dump->options->event));
+}
+
+/* A list tells streams apart, and has no samples of theirs in one sum that is shown. */
+static void warn_rates(const struct dump *dump)
+{
+	if (!has_several_rates(dump) || !(dump->profile || dump->cells.sum))
+		return;
+	pr_warn("these samples were taken at several rates, %" PRIu32 " to %" PRIu32
+		" a second, and each counts the same: shares are of samples, not of CPU time; take one host with --host, or a time of one rate\n",
+		dump->lowest_hz, dump->highest_hz);
 }
 
 static int dump_render(struct dump *dump, struct strbuf *out)
@@ -357,6 +384,7 @@ static int dump_run(struct dump *dump, struct store_source *reader)
 		return CMD_EXIT_NO_SAMPLES;
 	}
 	warn_sources(dump);
+	warn_rates(dump);
 	report_cut(dump);
 	err = dump_render(dump, &out);
 	if (err == -ENOENT) {
@@ -378,7 +406,7 @@ static int dump_run(struct dump *dump, struct store_source *reader)
 int cmd_dump(int argc, char **argv)
 {
 	struct dump_options options;
-	struct dump dump = { .options = &options };
+	struct dump dump = { .options = &options, .lowest_hz = UINT32_MAX };
 	struct store_source *reader;
 	char why[512];
 	int code, err;
