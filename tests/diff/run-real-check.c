@@ -18,6 +18,7 @@
 #include "user/diff/diff_catalog.h"
 #include "user/model/profile.h"
 #include "user/store/store.h"
+#include "user/store/store_source.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
