@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/util/strtab.h"
+
 int address_ids_init(struct address_ids *ids, size_t max)
 {
 	memset(ids, 0, sizeof(*ids));
@@ -15,6 +17,7 @@ int address_ids_init(struct address_ids *ids, size_t max)
 	while (ids->slot_cnt < max * 2)
 		ids->slot_cnt *= 2;
 	ids->max = max;
+	ids->seed = strtab_seed();
 	ids->addresses = calloc(max ? max : 1, sizeof(*ids->addresses));
 	ids->slots = calloc(ids->slot_cnt, sizeof(*ids->slots));
 	return ids->addresses && ids->slots ? 0 : -ENOMEM;
@@ -36,7 +39,7 @@ void address_ids_clear(struct address_ids *ids)
 
 static size_t slot_of(const struct address_ids *ids, uint64_t address)
 {
-	return (size_t)((address >> 3) * 0x9e3779b97f4a7c15ull >> 32) & (ids->slot_cnt - 1);
+	return (size_t)strtab_hash_number(address, ids->seed) & (ids->slot_cnt - 1);
 }
 
 int address_ids_add(struct address_ids *ids, uint64_t address, size_t *id_out)

@@ -18,6 +18,7 @@ struct address_ids {
 	size_t max;
 	uint32_t *slots; /* number + 1; 0 = free */
 	size_t slot_cnt; /* a power of two */
+	uint64_t seed;
 };
 
 /* 0 or -ENOMEM. */

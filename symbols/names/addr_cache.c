@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/util/strtab.h"
+
 #define ADDR_CACHE_FIRST_SLOTS 256u
 
 struct addr_cache_slot {
@@ -29,10 +31,10 @@ void addr_cache_clear(struct addr_cache *cache)
 
 static struct addr_cache_slot *addr_cache_probe(const struct addr_cache *cache, uint64_t address)
 {
-	uint64_t hash = address * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = strtab_hash_number(address, cache->seed);
 	size_t mask = cache->slot_cnt - 1;
 
-	for (size_t i = (size_t)(hash >> 32) & mask;; i = (i + 1) & mask) {
+	for (size_t i = (size_t)hash & mask;; i = (i + 1) & mask) {
 		struct addr_cache_slot *slot = &cache->slots[i];
 
 		if (slot->answer.kind == ANSWER_KIND_NONE || slot->address == address)
@@ -58,6 +60,7 @@ static bool addr_cache_grow(struct addr_cache *cache)
 
 	if (!slots)
 		return false;
+	cache->seed = strtab_seed();
 	cache->slots = slots;
 	cache->slot_cnt = slot_cnt;
 	for (size_t i = 0; i < old.slot_cnt; i++)

@@ -66,6 +66,7 @@ struct addr_cache {
 	struct addr_cache_slot *slots;
 	size_t slot_cnt; /* power of two or 0 */
 	size_t cnt;
+	uint64_t seed; /* once there are slots */
 };
 
 void addr_cache_release(struct addr_cache *cache);

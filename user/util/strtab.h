@@ -21,6 +21,18 @@ struct strtab;
  */
 uint64_t strtab_seed(void);
 
+/*
+ * The hash of a number that others choose, as an address. All its bits are worth using, and the seed, which is a factor,
+ * too, decides whose hashes begin or end alike: nobody outside can choose numbers for that.
+ */
+static inline uint64_t strtab_hash_number(uint64_t number, uint64_t seed)
+{
+	uint64_t hash = (number ^ seed) * 0x9e3779b97f4a7c15ull;
+
+	hash = (hash ^ hash >> 32) * (seed | 1);
+	return hash ^ hash >> 32;
+}
+
 #define STRTAB_NONE UINT32_MAX
 
 /* NULL only when memory is short. */
