@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/sysmacros.h>
+#include <xxhash.h>
 
 #include "symbols/names/object_cache_internal.h"
 #include "symbols/parser/parser.h"
@@ -14,15 +15,19 @@
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 
-#define OBJECT_CACHE_BUCKETS 1024u
+#define OBJECT_CACHE_FIRST_BUCKETS 1024u
 
-struct object_key {
+struct object_key { /* hashed as bytes: without padding */
 	uint64_t device;
 	uint64_t inode;
 	uint64_t size;
 	struct timespec modified;
 	struct timespec changed; /* what the owner cannot set back */
 };
+
+_Static_assert(sizeof(struct object_key) == 3 * sizeof(uint64_t) + 2 * sizeof(struct timespec) &&
+		       sizeof(struct timespec) == 2 * sizeof(uint64_t),
+	       "no padding");
 
 struct object_table {
 	struct object_table *next;
@@ -61,7 +66,8 @@ struct object {
 
 struct object_cache {
 	struct parser *parser; /* borrowed; may be NULL */
-	struct object *buckets[OBJECT_CACHE_BUCKETS];
+	struct object **buckets;
+	size_t bucket_cnt; /* a power of two */
 	struct object_table *tables;
 	struct object *oldest_unused; /* has been without users for longest */
 	struct object *newest_unused;
@@ -79,9 +85,15 @@ struct object_cache *object_cache__new(size_t max_bytes, struct parser *parser)
 
 	if (!cache)
 		return NULL;
+	cache->buckets = calloc(OBJECT_CACHE_FIRST_BUCKETS, sizeof(struct object *));
+	if (!cache->buckets) {
+		free(cache);
+		return NULL;
+	}
+	cache->bucket_cnt = OBJECT_CACHE_FIRST_BUCKETS;
 	cache->parser = parser;
 	cache->max_bytes = max_bytes ? max_bytes : OBJECT_CACHE_MAX_BYTES;
-	/* Nobody outside shall be able to construct two tables of one hash. */
+	/* Nobody outside shall be able to construct two tables of one hash, or files of one bucket. */
 	if (getrandom(&cache->seed, sizeof(cache->seed), 0) != sizeof(cache->seed))
 		cache->seed = (uintptr_t)cache;
 	return cache;
@@ -115,21 +127,48 @@ void object_cache__free(struct object_cache *cache)
 {
 	if (!cache)
 		return;
-	for (size_t i = 0; i < OBJECT_CACHE_BUCKETS; i++)
+	for (size_t i = 0; i < cache->bucket_cnt; i++)
 		while (cache->buckets[i]) {
 			struct object *next = cache->buckets[i]->next;
 
 			object_free(cache, cache->buckets[i]);
 			cache->buckets[i] = next;
 		}
+	free(cache->buckets);
 	free(cache);
 }
 
 static struct object **object_bucket(struct object_cache *cache, const struct object_key *key)
 {
-	uint64_t hash = (key->inode ^ key->device << 20) * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = XXH3_64bits_withSeed(key, sizeof(*key), cache->seed);
 
-	return &cache->buckets[(hash >> 32) % OBJECT_CACHE_BUCKETS];
+	return &cache->buckets[hash & (cache->bucket_cnt - 1)];
+}
+
+/*
+ * Objects in use have no bound of their own, and a container can map very many files. Without memory the chains are
+ * as long as they are.
+ */
+static void object_cache_resize(struct object_cache *cache, size_t bucket_cnt)
+{
+	struct object **buckets = calloc(bucket_cnt, sizeof(struct object *));
+	struct object **old = cache->buckets;
+	size_t old_cnt = cache->bucket_cnt;
+
+	if (!buckets)
+		return;
+	cache->buckets = buckets;
+	cache->bucket_cnt = bucket_cnt;
+	for (size_t i = 0; i < old_cnt; i++)
+		while (old[i]) {
+			struct object *object = old[i];
+			struct object **bucket = object_bucket(cache, &object->key);
+
+			old[i] = object->next;
+			object->next = *bucket;
+			*bucket = object;
+		}
+	free(old);
 }
 
 static bool object_key_equal(const struct object_key *a, const struct object_key *b)
@@ -173,6 +212,9 @@ static void object_cache_shrink(struct object_cache *cache)
 		at = &(*at)->next;
 	*at = object->next;
 	object_free(cache, object);
+	if (cache->bucket_cnt > OBJECT_CACHE_FIRST_BUCKETS &&
+	    cache->object_cnt <= cache->bucket_cnt / 4)
+		object_cache_resize(cache, cache->bucket_cnt / 2);
 }
 
 static struct object_key object_key_of(const struct stat *st)
@@ -206,14 +248,17 @@ static struct object *object_find(struct object_cache *cache, const struct objec
 static struct object *object_new(struct object_cache *cache, const struct object_key *key,
 				 bool is_own, uint64_t account_id)
 {
-	struct object **bucket = object_bucket(cache, key);
+	struct object **bucket;
 	struct object *object;
 
 	if (cache->object_cnt >= OBJECT_CACHE_MAX_OBJECTS)
 		object_cache_shrink(cache);
+	if (cache->object_cnt >= cache->bucket_cnt)
+		object_cache_resize(cache, cache->bucket_cnt * 2);
 	object = calloc(1, sizeof(*object));
 	if (!object)
 		return NULL;
+	bucket = object_bucket(cache, key);
 	object->key = *key;
 	object->is_own = is_own;
 	object->account_id = account_id;
@@ -354,7 +399,7 @@ static void object_cache_drop_table(struct object_cache *cache, struct object_ta
 {
 	size_t left = table->user_cnt;
 
-	for (size_t i = 0; i < OBJECT_CACHE_BUCKETS && left; i++)
+	for (size_t i = 0; i < cache->bucket_cnt && left; i++)
 		for (struct object *object = cache->buckets[i]; object && left;
 		     object = object->next)
 			if (object->table == table) {
@@ -485,5 +530,6 @@ int object_cache__lookup(struct object_cache *cache, struct object *object, uint
 
 size_t object_cache__bytes(const struct object_cache *cache)
 {
-	return sizeof(*cache) + cache->table_bytes + cache->object_cnt * sizeof(struct object);
+	return sizeof(*cache) + cache->bucket_cnt * sizeof(struct object *) + cache->table_bytes +
+	       cache->object_cnt * sizeof(struct object);
 }
