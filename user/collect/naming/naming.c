@@ -96,6 +96,15 @@ bool naming_may_work_on(const struct process *process)
 	return account__may_work(symbols_process__account(process->symbols), clock_boot_ns());
 }
 
+bool naming_may_go_on(struct naming *naming, const struct process *process)
+{
+	struct account *account = naming->worked_for;
+
+	naming_rest(naming);
+	naming->worked_for = account;
+	return naming_may_work_on(process);
+}
+
 /*
  * The cgroup v2 id of the cgroup that stands for its account: the number of its directory. 0 = not
  * known.

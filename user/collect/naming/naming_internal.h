@@ -55,6 +55,8 @@ void naming_work_on_sight(struct naming *naming, const struct process_sight *sig
 void naming_rest(struct naming *naming);
 /* Has its account CPU time left for that? Of a process with symbols. */
 bool naming_may_work_on(const struct process *process);
+/* The same in the midst of work: what was done since is charged first. The note of it stays as it is. */
+bool naming_may_go_on(struct naming *naming, const struct process *process);
 /* A ban that is over is lifted: while the note says that this process is worked on. 0 or -ENOMEM. */
 int naming_lift_old_ban(struct naming *naming, struct process *process);
 /* Reports the account of the process's cgroup, once between two windows. */

@@ -38,6 +38,8 @@
 #define ATTACH_TIMEOUT_MS 2000
 #define ATTACH_POLL_MS	  5
 #define DEFERRED_MAX	  64u
+/* Of one stream, before its account is asked again: some milliseconds of work. */
+#define STACKS_BETWEEN_ASKS 256u
 
 /* What one window's streams share. */
 struct run {
@@ -66,7 +68,10 @@ static int places_begin(struct naming *naming, size_t cnt)
 	return err;
 }
 
-/* Names the whole stream into new parts of `target`; the window's counters are those of it. */
+/*
+ * Names the whole stream into new parts of `target`; the window's counters are those of it. 0, -ENOMEM, or -EDQUOT: its
+ * account has no CPU time left.
+ */
 static int name_stream(struct run *run, const struct stream_counts *stream, struct process *process,
 		       struct stack_namer_target *target)
 {
@@ -88,9 +93,12 @@ static int name_stream(struct run *run, const struct stream_counts *stream, stru
 					       run->batch->head.end_boot_ns);
 	if (!err)
 		err = places_begin(run->naming, stream->cnt);
-	for (size_t i = 0; i < stream->cnt && !err; i++)
+	for (size_t i = 0; i < stream->cnt && !err; i++) {
+		if (i && i % STACKS_BETWEEN_ASKS == 0 && !naming_may_go_on(run->naming, process))
+			return -EDQUOT;
 		err = stack_namer_add(namer, process, &stream->counts[i], target,
 				      &run->naming->places[i]);
+	}
 	return err;
 }
 
@@ -444,7 +452,9 @@ static void do_stream(struct run *run, const struct stream_counts *stream, bool 
 			naming_update_jvm(run->naming, process);
 		err = name_and_hand_out(run, stream, process, may_defer);
 	}
-	if (!err)
+	if (err == -EDQUOT)
+		rest_over(run, stream, process);
+	if (!err || err == -EDQUOT)
 		return;
 	pr_warn_limited("window: process %u (%s) is not named: %s; %" PRIu64
 			" samples are kept as [not named]\n",

@@ -125,27 +125,38 @@ static struct jbpf_notice seen_here(void)
 	};
 }
 
-static void name_part(struct naming *naming, uint64_t start_ns, bool goes_on)
+#define COUNTS_MAX 300u
+
+static void name_counts(struct naming *naming, uint64_t start_ns, uint32_t cnt, bool goes_on)
 {
-	const struct probe_count count = {
-		.key = { .start_ns = start_ns, .cgroup_id = LEAF_ID, .pid = (uint32_t)getpid() },
-		.value = { .count = 1, .comm = "test_naming" },
-	};
+	static struct probe_count counts[COUNTS_MAX];
 	uint32_t slots[16] = { 0 };
 	const struct naming_batch batch = {
 		.head = { .start_boot_ns = clock_boot_ns() - 1,
 			  .end_boot_ns = clock_boot_ns(),
-			  .count_cnt = 1,
+			  .count_cnt = cnt,
 			  .frequency_hz = 99,
 			  .cpu_cnt = 1,
 			  .goes_on = goes_on },
-		.counts = &count,
+		.counts = counts,
 		.slots = slots,
 		.slot_cnt = 16,
 	};
 	struct naming_end end;
 
+	for (uint32_t i = 0; i < cnt; i++)
+		counts[i] = (struct probe_count){
+			.key = { .start_ns = start_ns,
+				 .cgroup_id = LEAF_ID,
+				 .pid = (uint32_t)getpid() },
+			.value = { .count = 1, .comm = "test_naming" },
+		};
 	naming__window(naming, &batch, &end);
+}
+
+static void name_part(struct naming *naming, uint64_t start_ns, bool goes_on)
+{
+	name_counts(naming, start_ns, 1, goes_on);
 }
 
 static void name_window(struct naming *naming, uint64_t start_ns)
@@ -418,6 +429,51 @@ static void who_used_up_what_naming_may_take_keeps_samples_without_frames(void *
 	naming__free(naming);
 }
 
+static struct account *spender;
+
+/* Asked of it when its stacks are named next. */
+static void spend_all(const void *state, bool is_last, struct jit_source_facts *facts)
+{
+	jvm_describe(state, is_last, facts);
+	account__note_work(spender, ACCOUNT_WORK_BURST_NS);
+}
+
+static int refresh_nothing(void *state, const struct jit_refresh *how)
+{
+	(void)state;
+	(void)how;
+	return 0;
+}
+
+static size_t no_bytes(const void *state)
+{
+	(void)state;
+	return 0;
+}
+
+/* One process can have as many stacks as the kernel counts: it must not hold up all others before it is asked again. */
+static void who_uses_it_up_with_one_long_stream_is_left_in_the_midst_of_it(void **state)
+{
+	static const struct jit_source_ops spending_ops = { .close = jvm_close,
+							    .refresh = refresh_nothing,
+							    .bytes = no_bytes,
+							    .describe = spend_all };
+	struct naming *naming = naming_new();
+	struct process *process = jvm_new(naming);
+	uint64_t start_ns = own_start_ns();
+
+	(void)state;
+	process->jvm.is_hotspot = false;
+	process->symbols->jit_sources[0].ops = &spending_ops;
+	spender = accounts__find(naming->accounts, process->account);
+	assert_non_null(spender);
+	name_counts(naming, start_ns, COUNTS_MAX, false);
+	assert_int_equal(stream_cnt, 1);
+	assert_string_equal(last_text, "test;[not named] 300\n");
+	assert_non_null(strstr(last_over_budget, "takes too much CPU time: 300"));
+	naming__free(naming);
+}
+
 /* A program may load libjvm.so long after its first sample, and in the midst of a long window. */
 static void a_process_that_grows_is_read_again_within_the_window(void **state)
 {
@@ -497,6 +553,7 @@ int main(void)
 		cmocka_unit_test(the_flag_says_nothing_of_a_compiler_in_java),
 		cmocka_unit_test(a_stream_that_is_banned_says_so_until_the_ban_is_over),
 		cmocka_unit_test(who_used_up_what_naming_may_take_keeps_samples_without_frames),
+		cmocka_unit_test(who_uses_it_up_with_one_long_stream_is_left_in_the_midst_of_it),
 		cmocka_unit_test(the_jvm_that_a_program_executed_is_not_its_own),
 		cmocka_unit_test(each_stream_says_how_its_stacks_are_walked),
 	};
