@@ -38,14 +38,19 @@
 #include "user/util/fs.h"
 #include "user/util/log.h"
 #include "user/util/parse.h"
+#include "user/util/saturate.h"
 #include "user/util/strbuf.h"
 
 /* An unchanged size of the address space hardly ever hides a change, but now and then it may. */
 #define PROCESS_MAPS_MAX_AGE	6u
 #define PROCESS_STATM_MAX_BYTES 256u
-/* A process may map as many huge files as it likes; reading them stops here. */
-#define PROCESS_LOAD_MAX_NS (5 * CLOCK_NS_PER_S)
-/* After a few files that crash the parser, no more files of the process are read. */
+/*
+ * A process may map as many huge files as it likes; reading them stops here, until time has paid some of it off, as with
+ * the account's budget. Programs run for months, and are always given new files to map.
+ */
+#define PROCESS_LOAD_MAX_NS	    (5 * CLOCK_NS_PER_S)
+#define PROCESS_LOAD_REFILL_PERCENT ACCOUNT_CPU_REFILL_PERCENT
+/* After a few files that crash the parser, no more files of the process are read for some minutes. */
 #define PROCESS_LOAD_FAILURE_NS (2 * CLOCK_NS_PER_S)
 /* Files that could not be opened or read before, and are tried again in a window. */
 #define PROCESS_IDENTIFY_AGAIN 16u
@@ -133,9 +138,24 @@ uint64_t symbols_process_load_clock_ns(const struct symbols_process *process)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID) + stats.cpu_ns;
 }
 
-bool symbols_process_may_load(const struct symbols_process *process)
+bool symbols_process_may_load(struct symbols_process *process)
 {
-	return process->load_ns <= PROCESS_LOAD_MAX_NS;
+	uint64_t now_ns = clock_boot_ns();
+	uint64_t back_ns = (now_ns - process->load_paid_ns) / 100 * PROCESS_LOAD_REFILL_PERCENT;
+
+	process->load_debt_ns -= min_u64(process->load_debt_ns, back_ns);
+	process->load_paid_ns = now_ns;
+	return process->load_debt_ns <= PROCESS_LOAD_MAX_NS;
+}
+
+void symbols_process_charge_load(struct symbols_process *process, uint64_t cpu_ns, int err)
+{
+	if (err == -EAGAIN || err == -EBUSY)
+		return;
+	if (err == -ENOTRECOVERABLE)
+		cpu_ns += PROCESS_LOAD_FAILURE_NS;
+	process->load_ns += cpu_ns;
+	process->load_debt_ns += cpu_ns;
 }
 
 /* Our own root is the host's too, unless jbpf itself runs in a container. */
@@ -173,8 +193,10 @@ int symbols_process_load_object(struct symbols_process *process, size_t index, i
 	uint64_t begin_ns = symbols_process_load_clock_ns(process);
 	int err;
 
-	if (!symbols_process_may_load(process))
+	if (!symbols_process_may_load(process)) {
+		account__note_cut(process->share->account, ACCOUNT_CUT_FILES, 1);
 		return -EBUSY;
+	}
 
 	__cleanup_fd int fd = opener__reopen(process_opener(process), path_fd, &rules, NULL);
 
@@ -187,9 +209,8 @@ int symbols_process_load_object(struct symbols_process *process, size_t index, i
 				 procmaps_path(&process->maps, &process->maps.items[index]), &roots,
 				 process->share->account);
 	symbols_process_close_roots(&roots);
-	process->load_ns += symbols_process_load_clock_ns(process) - begin_ns;
-	if (err == -ENOTRECOVERABLE)
-		process->load_ns += PROCESS_LOAD_FAILURE_NS;
+	symbols_process_charge_load(process, symbols_process_load_clock_ns(process) - begin_ns,
+				    err);
 	return err;
 }
 
@@ -414,8 +435,9 @@ static int process_identify_again(struct symbols_process *process)
 	bool has_news = false;
 	int err = 0;
 
-	/* What an account without credit asks for is refused, and counted as cut, each time. */
-	if (!account__may_read(process->target.account, clock_boot_ns()))
+	/* What an account or a process without credit asks for is refused, and counted as cut, each time. */
+	if (!account__may_read(process->target.account, clock_boot_ns()) ||
+	    !symbols_process_may_load(process))
 		cnt = 0;
 	for (size_t i = 0; i < cnt && tried_cnt < PROCESS_IDENTIFY_AGAIN && !err; i++) {
 		size_t at = process->identify_at++ % cnt;

@@ -48,7 +48,9 @@ struct symbols_process {
 	uint64_t jit_high; /* low >= high: there is none */
 	/* Size of the address space when the mappings were read; 0 = not known. */
 	uint64_t vm_pages;
-	uint64_t load_ns; /* CPU time spent on reading its files so far */
+	uint64_t load_ns;      /* CPU time spent on reading its files so far, */
+	uint64_t load_debt_ns; /* less what was paid off with time, */
+	uint64_t load_paid_ns; /* up to this moment of CLOCK_BOOTTIME */
 	uint32_t refresh_cnt;
 	uint32_t maps_age;	  /* refreshes since the mappings were read */
 	size_t identify_at;	  /* of maps.items: where files that could not be had are next */
@@ -103,9 +105,12 @@ __must_check int symbols_process_load_object(struct symbols_process *process, si
 /* Where debug files of its programs may be. What cannot be reached is left out. */
 struct debug_file_roots symbols_process_open_roots(const struct symbols_process *process);
 void symbols_process_close_roots(struct debug_file_roots *roots);
-/* CPU time that reading files has cost so far, here and in the parser; and may this one have more? */
+/* CPU time that reading files has cost so far, here and in the parser. */
 uint64_t symbols_process_load_clock_ns(const struct symbols_process *process);
-bool symbols_process_may_load(const struct symbols_process *process);
+/* May it have more of that? What is not read for it is for the caller to put on the bill. */
+bool symbols_process_may_load(struct symbols_process *process);
+/* So much of it was spent on this process, with this outcome: nothing is charged for what was only put off. */
+void symbols_process_charge_load(struct symbols_process *process, uint64_t cpu_ns, int err);
 
 /* ---- symbols_process_space.c ---- */
 /* Its mappings are others: the kernel is to be told. */

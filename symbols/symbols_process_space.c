@@ -171,16 +171,33 @@ static int build_file(struct symbols_process *process, size_t index)
 				      account__id(process->share->account));
 }
 
+/* As build_file(), charged but for what reading its symbols was charged already. */
+static int build_charged(struct symbols_process *process, size_t index)
+{
+	uint64_t begin_ns = symbols_process_load_clock_ns(process);
+	uint64_t charged_ns = process->load_ns;
+	uint64_t cpu_ns;
+	int err;
+
+	if (!symbols_process_may_load(process)) {
+		account__note_cut(process->share->account, ACCOUNT_CUT_FILES, 1);
+		return -EBUSY;
+	}
+	err = build_file(process, index);
+	cpu_ns = symbols_process_load_clock_ns(process) - begin_ns;
+	charged_ns = process->load_ns - charged_ns;
+	if (charged_ns < cpu_ns)
+		symbols_process_charge_load(process, cpu_ns - charged_ns, err);
+	return err;
+}
+
 static void build(struct symbols_process *process, size_t index)
 {
 	struct symbols_shared *shared = process->shared;
 	bool is_vdso = process->maps.items[index].kind == PROCMAP_KIND_VDSO;
-	uint64_t begin_ns = symbols_process_load_clock_ns(process);
-	int err = is_vdso			    ? build_vdso(shared, &shared->vdso_unwind) :
-		  symbols_process_may_load(process) ? build_file(process, index) :
-						      -EBUSY;
+	int err = is_vdso ? build_vdso(shared, &shared->vdso_unwind) :
+			    build_charged(process, index);
 
-	process->load_ns += symbols_process_load_clock_ns(process) - begin_ns;
 	if (!err)
 		return;
 	pr_debug("unwind: pid %u: '%s': %s\n", process->id.pid,
@@ -192,8 +209,7 @@ static void build(struct symbols_process *process, size_t index)
 		shared->unwind,
 		is_vdso ? &shared->vdso_unwind : object_unwind(process->files[index].object), err);
 	/* Where it cannot be read here: another process may open it, or have time left. */
-	process->files[index].rules_after_ns =
-		symbols_process_may_load(process) ? clock_boot_ns() + RULES_RETRY_NS : UINT64_MAX;
+	process->files[index].rules_after_ns = clock_boot_ns() + RULES_RETRY_NS;
 }
 
 /* ---- the space ---- */

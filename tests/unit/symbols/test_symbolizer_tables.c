@@ -26,6 +26,7 @@
 
 static struct fake_proc proc;
 static struct symbolizer *symbolizer;
+static struct accounts *accounts;
 
 static void put_library(const char *path, const char *function)
 {
@@ -60,7 +61,8 @@ static int tree_make(void **state)
 
 	(void)state;
 	log_set_level(LOG_LEVEL_ERR);
-	if (fake_proc_make(&proc))
+	accounts = accounts__new();
+	if (!accounts || fake_proc_make(&proc))
 		return -1;
 	options.proc_fd = proc.fd;
 	put_library("files/libone.so", "one");
@@ -78,17 +80,23 @@ static int tree_remove(void **state)
 {
 	(void)state;
 	symbolizer__free(symbolizer);
+	accounts__free(accounts);
 	return fake_proc_remove(&proc);
 }
 
-static struct symbols_process *process_of(uint32_t pid)
+static struct symbols_process *process_of_account(uint32_t pid, struct account *account)
 {
 	uint64_t ns_per_tick = CLOCK_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 	struct process_life id = { .pid = pid, .start_ns = START_TICKS * ns_per_tick };
 	struct symbols_process *process;
 
-	assert_int_equal(symbolizer__open_process(symbolizer, &id, account_of_host(), &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, account, &process), 0);
 	return process;
+}
+
+static struct symbols_process *process_of(uint32_t pid)
+{
+	return process_of_account(pid, account_of_host());
 }
 
 static void check_name(struct symbols_process *process, uint64_t library, const char *name)
@@ -174,6 +182,92 @@ static void file_that_could_not_be_opened_at_first_has_names_later(void **state)
 	check_name(process, ONE, "one");
 }
 
+/* What is put off costs the process nothing, or it would have no name left when its turn comes. */
+static void time_of_files_that_are_put_off_is_not_charged(void **state)
+{
+	struct symbols_process *process;
+	uint64_t load_ns;
+
+	(void)state;
+	process = process_of(100);
+	load_ns = process->load_ns;
+	assert_true(load_ns > 0);
+	parser_here_err = -EAGAIN;
+	parser_here_elf_ns = CLOCK_NS_PER_S;
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(symbols_process__refresh(process), 0);
+		check_name(process, ONE, "[libone.so]");
+	}
+	assert_int_equal(process->load_ns, load_ns);
+	parser_here_err = 0;
+	parser_here_elf_ns = 0;
+	assert_int_equal(symbols_process__refresh(process), 0);
+	check_name(process, ONE, "one");
+}
+
+static void process_that_used_up_its_time_reads_again_later(void **state)
+{
+	struct account *account = accounts__get(accounts, 7, "seven");
+	struct symbols_process *process;
+
+	(void)state;
+	process = process_of_account(100, account);
+	assert_int_equal(account__cut_cnt(account, ACCOUNT_CUT_FILES), 0);
+	process->load_debt_ns = 6 * CLOCK_NS_PER_S;
+	check_name(process, ONE, "[libone.so]");
+	assert_int_equal(account__cut_cnt(account, ACCOUNT_CUT_FILES), 1);
+	/* Soon it is still so. */
+	process->load_paid_ns -= 10 * CLOCK_NS_PER_S;
+	assert_int_equal(symbols_process__refresh(process), 0);
+	check_name(process, ONE, "[libone.so]");
+	process->load_paid_ns -= 100 * CLOCK_NS_PER_S;
+	assert_int_equal(symbols_process__refresh(process), 0);
+	check_name(process, ONE, "one");
+	account__put(account);
+}
+
+static void ignore_table(void *ctx, uint32_t id, const struct unwind_table *table)
+{
+	(void)ctx;
+	(void)id;
+	(void)table;
+}
+
+static void ignore_drop(void *ctx, uint32_t table)
+{
+	(void)ctx;
+	(void)table;
+}
+
+static void ignore_space(void *ctx, const struct process_life *id, uint64_t account,
+			 const struct jbpf_space *space)
+{
+	(void)ctx;
+	(void)id;
+	(void)account;
+	(void)space;
+}
+
+/* The symbols are read on the way to the rules. */
+static void time_of_symbols_that_rules_need_is_charged_once(void **state)
+{
+	static const struct symbols_unwind_listener listener = { .table = ignore_table,
+								 .drop = ignore_drop,
+								 .space = ignore_space };
+	struct symbols_process *process = process_of(100);
+	uint64_t load_ns = process->load_ns;
+
+	(void)state;
+	symbolizer__set_unwind_listener(symbolizer, &listener);
+	symbolizer__begin_unwind(symbolizer, 16, 1, NULL, 0);
+	assert_true(object_needs_load(process->files[0].object));
+	/* More than all else can take. */
+	parser_here_elf_ns = 1000 * CLOCK_NS_PER_S;
+	assert_true(symbols_process__step_space(process, SYMBOLS_STEP_BUILD));
+	parser_here_elf_ns = 0;
+	assert_in_range(process->load_ns - load_ns, 1000 * CLOCK_NS_PER_S, 1500 * CLOCK_NS_PER_S);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
@@ -182,6 +276,9 @@ int main(void)
 		TEST(new_process_does_not_push_out_the_tables_in_use),
 		TEST(library_that_could_not_be_read_at_first_makes_a_jvm_later),
 		TEST(file_that_could_not_be_opened_at_first_has_names_later),
+		TEST(time_of_files_that_are_put_off_is_not_charged),
+		TEST(process_that_used_up_its_time_reads_again_later),
+		TEST(time_of_symbols_that_rules_need_is_charged_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

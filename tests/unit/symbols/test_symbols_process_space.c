@@ -611,7 +611,7 @@ static void who_may_read_no_more_keeps_no_table_from_others(void **state)
 	(void)state;
 	put_library("files/libx.so", 2);
 	spent = open_pid(100, 1, LIBRARY_MAP);
-	spent->load_ns = UINT64_MAX / 2;
+	spent->load_debt_ns = UINT64_MAX / 2;
 	assert_true(build_all() < 10);
 	assert_int_equal(told.table_cnt, 0);
 	assert_int_equal(told.space_cnt, 1);
