@@ -127,6 +127,7 @@ void symbolizer__forget_ksymbols(struct symbolizer *symbolizer)
 void symbolizer__note_window(struct symbolizer *symbolizer, uint64_t begin_boot_ns,
 			     uint64_t end_boot_ns)
 {
+	symbolizer->shared.window_begin_ns = begin_boot_ns;
 	kallsyms__note_window(symbolizer->kallsyms, begin_boot_ns, end_boot_ns);
 }
 

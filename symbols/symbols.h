@@ -302,6 +302,7 @@ __must_check int symbols_process__read_class(struct symbols_process *process, ui
 void symbolizer__note_ksymbols(struct symbolizer *symbolizer,
 			       const struct ksymbol_changes *changes);
 void symbolizer__forget_ksymbols(struct symbolizer *symbolizer);
+/* Windows are named in their order: no sample that is named from now on is older than `begin_boot_ns`. */
 void symbolizer__note_window(struct symbolizer *symbolizer, uint64_t begin_boot_ns,
 			     uint64_t end_boot_ns);
 

@@ -99,7 +99,9 @@ static void process_note_jit(struct symbols_process *process, bool had_tables)
 int symbols_process_refresh_jit(struct symbols_process *process, enum jit_source source,
 				enum jit_perfmaps_force force)
 {
-	struct jit_refresh how = { .force = force, .source = source };
+	struct jit_refresh how = { .force = force,
+				   .source = source,
+				   .oldest_boot_ns = process->shared->window_begin_ns };
 	bool had_tables = has_tables(process);
 	int err = 0;
 

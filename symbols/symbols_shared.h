@@ -44,6 +44,7 @@ struct symbols_shared {
 	bool vdso_tried;
 	struct unwind_cache *unwind;
 	struct unwind_file vdso_unwind;
+	uint64_t window_begin_ns; /* CLOCK_BOOTTIME; no sample that is still to be named is older */
 	struct symbols_unwind_listener unwind_listener; /* zeroed: nobody listens */
 	struct symbols_process *processes;		/* that are open, by next */
 	struct symbols_process *prefetched;		/* in this round, by next_prefetched */

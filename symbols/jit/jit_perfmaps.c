@@ -23,11 +23,6 @@
 #define JIT_PERFMAPS_COST_FACTOR 100u
 #define JIT_PERFMAPS_CHEAP_NS	 (5 * CLOCK_NS_PER_MS) /* not worth waiting for */
 #define JIT_PERFMAPS_FAILURE_NS	 CLOCK_NS_PER_S	       /* what a map costs that ends the parser */
-/*
- * A window is named after the refresh at its end, and the one after it began a little before that
- * refresh. So a map that was replaced in one refresh still counts until the next one.
- */
-#define JIT_PERFMAPS_KEEP_REFRESHES 1u
 
 /* Frees a map that counted. NULL is fine. */
 static void jit_perfmaps_drop(const struct jit_perfmaps *names, struct perfmap *map)
@@ -177,13 +172,12 @@ static int jit_perfmaps_load(struct jit_perfmaps *names, int fd, const struct st
 	return 0;
 }
 
-/* Forgets maps that no window that is still to be named can be older than. */
-static void jit_perfmaps_age(struct jit_perfmaps *names)
+void jit_perfmaps_age(struct jit_perfmaps *names, uint64_t oldest_boot_ns)
 {
 	for (size_t i = 0; i < JIT_PERFMAPS_PREVIOUS; i++) {
 		struct jit_old_map *old = &names->previous[i];
 
-		if (!old->map || ++old->refresh_cnt <= JIT_PERFMAPS_KEEP_REFRESHES)
+		if (!old->map || jit_old_map_holds(old, oldest_boot_ns))
 			continue;
 		jit_perfmaps_drop(names, old->map);
 		*old = (struct jit_old_map){ 0 };
@@ -216,8 +210,6 @@ int jit_perfmaps_refresh(struct jit_perfmaps *names, int proc_fd, uint32_t pid,
 
 	if (err == -ESRCH)
 		return err;
-	if (force == JIT_PERFMAPS_WHEN_CHANGED)
-		jit_perfmaps_age(names);
 	if (!err &&
 	    (force == JIT_PERFMAPS_ALWAYS || jit_perfmaps_is_due(names, &st, clock_boot_ns()))) {
 		err = jit_perfmaps_load(names, fd, &st);

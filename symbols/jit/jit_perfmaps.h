@@ -24,7 +24,6 @@ struct account;
 struct jit_old_map {
 	struct perfmap *map; /* NULL = none */
 	uint64_t replaced_boot_ns;
-	uint32_t refresh_cnt; /* since it was replaced */
 };
 
 /* Zero-initialise, except for `parser` and `account`; end with jit_perfmaps_release(). */
@@ -61,6 +60,12 @@ void jit_perfmaps_release(struct jit_perfmaps *names);
  */
 __must_check int jit_perfmaps_refresh(struct jit_perfmaps *names, int proc_fd, uint32_t pid,
 				      enum jit_source source, enum jit_perfmaps_force force);
+
+/*
+ * Forgets maps that were replaced before `oldest_boot_ns`: no sample that is still to be named is older. Not by counting
+ * refreshes: a window may need any number of them.
+ */
+void jit_perfmaps_age(struct jit_perfmaps *names, uint64_t oldest_boot_ns);
 
 /* May samples that began at `since_boot_ns` be older than the present map? */
 bool jit_perfmaps_is_between(const struct jit_perfmaps *names, uint64_t since_boot_ns);

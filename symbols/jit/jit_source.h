@@ -46,6 +46,7 @@ struct jit_target {
 struct jit_refresh {
 	enum jit_perfmaps_force force; /* ALWAYS: a map that was asked for is there now */
 	enum jit_source source;	       /* what a map counts as */
+	uint64_t oldest_boot_ns; /* of the samples that are still to be named; 0 = not known */
 };
 
 /* What is known about the names; see struct symbols_jit_status. */

@@ -42,6 +42,7 @@ static int source_refresh(void *state, const struct jit_refresh *how)
 	uint64_t loaded_ns = source->names.loaded_boot_ns;
 	int err;
 
+	jit_perfmaps_age(&source->names, how->oldest_boot_ns);
 	if (!target->has_jit_code)
 		return 0;
 	err = jit_perfmaps_refresh(&source->names, target->proc_fd, target->pid, how->source,

@@ -462,6 +462,22 @@ static void do_stream(struct run *run, const struct stream_counts *stream, bool 
 	hand_out_unnamed(run, stream, process, errstr(err));
 }
 
+/* Does its JVM go on to be asked? Nothing is read of it until it has answered: each of its streams waits in small steps. */
+static bool is_awaited(struct run *run, const struct stream_counts *stream)
+{
+	const struct process_life id = process_life_of(&stream->counts[0].key);
+	struct process *process = process_table__find(run->naming->processes, &id);
+
+	if (!process || !process->symbols)
+		return false;
+	naming_work_on(run->naming, process);
+
+	const struct jvm_asker asker = asker_of(run, process);
+
+	(void)jvm_poll_map(&process->jvm, &asker);
+	return jvm_is_asked(&process->jvm);
+}
+
 /* Streams whose JVMs were asked, as they answer. */
 static void do_deferred(struct run *run)
 {
@@ -474,17 +490,10 @@ static void do_deferred(struct run *run)
 
 		for (size_t i = 0; i < run->deferred_cnt;) {
 			struct stream_counts stream = run->deferred[i];
-			struct process *process = NULL;
 
-			if (meet_process(run->naming, &stream, &process) == 0 && process &&
-			    process->symbols) {
-				const struct jvm_asker asker = asker_of(run, process);
-
-				(void)jvm_poll_map(&process->jvm, &asker);
-				if (jvm_is_asked(&process->jvm) && !is_late) {
-					i++;
-					continue;
-				}
+			if (is_awaited(run, &stream) && !is_late) {
+				i++;
+				continue;
 			}
 			run->deferred[i] = run->deferred[--run->deferred_cnt];
 			do_stream(run, &stream, false);

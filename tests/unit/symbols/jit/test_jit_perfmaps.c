@@ -13,11 +13,13 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "symbols/jit/jit_perfmaps.h"
+#include "symbols/jit/jit_source.h"
+#include "symbols/names/name_table.h"
 #include "tests/unit/fake_proc.h"
 #include "tests/unit/parse_here.h"
 #include "user/util/account.h"
 #include "user/util/cleanup.h"
+#include "user/util/clock.h"
 #include "user/util/log.h"
 
 #define NAMES_CNT 3
@@ -128,6 +130,10 @@ static void map_that_is_replaced_counts_until_it_is_forgotten(void **state)
 	assert_int_equal(account__held(one, ACCOUNT_POOL_MAPS), 2 * size);
 	for (int i = 0; i < 3; i++)
 		refresh(0);
+	assert_int_equal(account__held(one, ACCOUNT_POOL_MAPS), 2 * size);
+	jit_perfmaps_age(&names[0], names[0].previous[0].replaced_boot_ns - 1);
+	assert_int_equal(account__held(one, ACCOUNT_POOL_MAPS), 2 * size);
+	jit_perfmaps_age(&names[0], names[0].previous[0].replaced_boot_ns);
 	assert_int_equal(account__held(one, ACCOUNT_POOL_MAPS), size);
 	assert_int_equal(size, jit_perfmaps_bytes(&names[0]));
 	/* No room for a third one: what was known stays. */
@@ -139,13 +145,92 @@ static void map_that_is_replaced_counts_until_it_is_forgotten(void **state)
 	account__give(one, ACCOUNT_POOL_MAPS, filled);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
+/* ---- as a source ---- */
+
+static struct jit_target target;
+static void *source;
+
+static int source_make(void **state)
+{
+	int err = tree_make(state);
+
+	if (err)
+		return err;
+	target = (struct jit_target){
+		.proc_fd = tree.fd,
+		.pid = 100,
+		.parser = parser_here(),
+		.account = one,
+		.has_jit_code = true,
+	};
+	err = name_table__new(target.parser, one, &target.names);
+	return err ? err : jit_source_perfmap.open(&target, true, &source);
+}
+
+static int source_remove(void **state)
+{
+	jit_source_perfmap.close(source);
+	name_table__free(target.names);
+	return tree_remove(state);
+}
+
+/* No sample that is still to be named is older than `oldest_boot_ns`. */
+static void source_refresh(uint64_t oldest_boot_ns, enum jit_perfmaps_force force)
+{
+	const struct jit_refresh how = { .force = force,
+					 .source = JIT_SOURCE_PERFMAP,
+					 .oldest_boot_ns = oldest_boot_ns };
+
+	assert_true(jit_source_perfmap.refresh(source, &how) >= 0);
+}
+
+/* Some time later it has another name at 0x1000. Returns a moment before. */
+static uint64_t replace_map(const char *text, uint64_t oldest_boot_ns)
+{
+	uint64_t before_ns = clock_boot_ns();
+
+	while (clock_boot_ns() == before_ns)
+		;
+	put_map(0, text);
+	/* Also where the one before took a busy host long. */
+	source_refresh(oldest_boot_ns, JIT_PERFMAPS_ALWAYS);
+	return before_ns;
+}
+
+static int source_lookup(uint64_t since_boot_ns)
+{
+	struct answer answer = { .kind = ANSWER_KIND_JIT };
+
+	return jit_source_perfmap.lookup(source, 0x1000, since_boot_ns, &answer);
+}
+
+/* A JVM that is starting, or that is asked for its map, is read again and again within a window. */
+static void map_counts_as_long_as_there_are_samples_of_its_time(void **state)
+{
+	uint64_t before_ns;
+
+	(void)state;
+	put_map(0, "1000 10 f\n");
+	source_refresh(1, JIT_PERFMAPS_ALWAYS);
+	before_ns = replace_map("1000 10 g\n", 1);
+	for (int i = 0; i < 3; i++)
+		source_refresh(before_ns, JIT_PERFMAPS_WHEN_CHANGED);
+	assert_int_equal(source_lookup(before_ns), -EXDEV);
+	assert_int_equal(source_lookup(clock_boot_ns()), 0);
+	/* Of a younger window. */
+	source_refresh(clock_boot_ns(), JIT_PERFMAPS_WHEN_CHANGED);
+	assert_int_equal(source_lookup(before_ns), 0);
+}
+
+#define TEST_SOURCE(name) cmocka_unit_test_setup_teardown(name, source_make, source_remove)
+#define TEST(name)	  cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(map_past_the_memory_of_its_account_is_refused_until_there_is_room),
 		TEST(map_that_is_replaced_counts_until_it_is_forgotten),
+		TEST_SOURCE(map_counts_as_long_as_there_are_samples_of_its_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
