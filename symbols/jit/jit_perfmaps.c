@@ -138,6 +138,22 @@ static void jit_perfmaps_replace(struct jit_perfmaps *names, struct perfmap *fre
 	names->current = fresh;
 }
 
+/* Does reading the same file again give the same? Else it was our lack, and the file is tried again. */
+static bool is_of_file(int err)
+{
+	switch (err) {
+	case 0:
+	case -EFBIG:
+	case -E2BIG:
+	case -EINVAL:
+	case -ENOTRECOVERABLE:
+	case -EDQUOT:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static int jit_perfmaps_load(struct jit_perfmaps *names, int fd, const struct stat *st)
 {
 	uint64_t begin_ns = clock_monotonic_ns();
@@ -155,12 +171,14 @@ static int jit_perfmaps_load(struct jit_perfmaps *names, int fd, const struct st
 	}
 	if (err == -EAGAIN)
 		return err;
+	names->read_boot_ns = clock_boot_ns();
+	names->read_cost_ns = clock_monotonic_ns() - begin_ns;
+	if (!is_of_file(err))
+		return err;
 	/* As it was before reading: what is written meanwhile must show as a change next time. */
 	names->file_inode = st->st_ino;
 	names->file_bytes = (uint64_t)st->st_size;
 	names->file_mtime_ns = stat_mtime_ns(st);
-	names->read_boot_ns = clock_boot_ns();
-	names->read_cost_ns = clock_monotonic_ns() - begin_ns;
 	if (err == -ENOTRECOVERABLE && names->read_cost_ns < JIT_PERFMAPS_FAILURE_NS)
 		names->read_cost_ns = JIT_PERFMAPS_FAILURE_NS;
 	names->read_err = err;

@@ -16,7 +16,9 @@ struct parser {
 
 /* What reading any ELF file gives, as when its account has no credit; 0: what is in it. */
 static int parser_here_err;
-/* CPU time that it counts as, and what it came to so far. */
+/* What reading any perf map gives; 0: what is in it. */
+static int parser_here_perfmap_err;
+/* CPU time that reading an ELF file counts as, and what it came to so far. */
 static uint64_t parser_here_elf_ns, parser_here_cpu_ns;
 
 static inline struct parser *parser_here(void)
@@ -82,7 +84,7 @@ int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,
 		    struct perfmap_stats *stats)
 {
 	(void)parser;
-	return perfmap_here(fd, out, stats);
+	return parser_here_perfmap_err ? parser_here_perfmap_err : perfmap_here(fd, out, stats);
 }
 
 int parser__container(struct parser *parser, int fd, enum container_json_kind kind, const char *id,

@@ -145,6 +145,39 @@ static void map_that_is_replaced_counts_until_it_is_forgotten(void **state)
 	account__give(one, ACCOUNT_POOL_MAPS, filled);
 }
 
+/* The map never changes again, and has done nothing wrong. */
+static void error_of_the_profiler_itself_is_not_the_maps(void **state)
+{
+	static const int errors[] = { -EMFILE, -EIO, -ENOMEM, -EAGAIN };
+	static const int facts[] = { -EFBIG, -E2BIG, -EINVAL, -ENOTRECOVERABLE };
+
+	(void)state;
+	put_map(0, "1000 10 f\n");
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		parser_here_perfmap_err = errors[i];
+		names[0].read_cost_ns = 0;
+		assert_int_equal(jit_perfmaps_refresh(&names[0], tree.fd, 100, JIT_SOURCE_PERFMAP,
+						      JIT_PERFMAPS_WHEN_CHANGED),
+				 errors[i] == -ENOMEM ? -ENOMEM : 0);
+		assert_null(names[0].current);
+		parser_here_perfmap_err = 0;
+		refresh(0);
+		assert_non_null(names[0].current);
+		assert_null(names[0].problem);
+		jit_perfmaps_release(&names[0]);
+		names[0] = (struct jit_perfmaps){ .parser = parser_here(), .account = one };
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
+		put_map(0, "1000 10 f\n");
+		parser_here_perfmap_err = facts[i];
+		refresh(0);
+		parser_here_perfmap_err = 0;
+		refresh(0);
+		assert_null(names[0].current);
+		assert_non_null(names[0].problem);
+	}
+}
+
 /* ---- as a source ---- */
 
 static struct jit_target target;
@@ -230,6 +263,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(map_past_the_memory_of_its_account_is_refused_until_there_is_room),
 		TEST(map_that_is_replaced_counts_until_it_is_forgotten),
+		TEST(error_of_the_profiler_itself_is_not_the_maps),
 		TEST_SOURCE(map_counts_as_long_as_there_are_samples_of_its_time),
 	};
 
