@@ -247,9 +247,13 @@ bool jit_old_map_holds(const struct jit_old_map *old, uint64_t since_boot_ns)
 	return old->map && since_boot_ns < old->replaced_boot_ns;
 }
 
-bool jit_perfmaps_is_between(const struct jit_perfmaps *names, uint64_t since_boot_ns)
+uint32_t jit_perfmaps_held_cnt(const struct jit_perfmaps *names, uint64_t since_boot_ns)
 {
-	return jit_old_map_holds(&names->previous[0], since_boot_ns);
+	uint32_t cnt = 0;
+
+	for (size_t i = 0; i < JIT_PERFMAPS_PREVIOUS; i++)
+		cnt += jit_old_map_holds(&names->previous[i], since_boot_ns);
+	return cnt;
 }
 
 size_t jit_perfmaps_bytes(const struct jit_perfmaps *names)

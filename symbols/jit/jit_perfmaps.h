@@ -16,7 +16,8 @@
 #include "user/model/jvm_facts.h"
 
 /* Two, because a map that was found and one that was asked for may come within one window. */
-#define JIT_PERFMAPS_PREVIOUS 2
+#define JIT_PERFMAPS_PREVIOUS  2
+#define JIT_PERFMAPS_HELD_BITS 2 /* of their number */
 
 struct account;
 
@@ -67,8 +68,8 @@ __must_check int jit_perfmaps_refresh(struct jit_perfmaps *names, int proc_fd, u
  */
 void jit_perfmaps_age(struct jit_perfmaps *names, uint64_t oldest_boot_ns);
 
-/* May samples that began at `since_boot_ns` be older than the present map? */
-bool jit_perfmaps_is_between(const struct jit_perfmaps *names, uint64_t since_boot_ns);
+/* How many of the previous maps, the latest first, may samples that began at `since_boot_ns` be of? */
+uint32_t jit_perfmaps_held_cnt(const struct jit_perfmaps *names, uint64_t since_boot_ns);
 
 /* Did this one still hold when a window began at `since_boot_ns`? */
 bool jit_old_map_holds(const struct jit_old_map *old, uint64_t since_boot_ns);

@@ -104,8 +104,8 @@ static uint32_t source_epoch(const void *state, uint64_t since_boot_ns)
 {
 	const struct source *source = state;
 
-	return source->names.generation << 1 |
-	       (jit_perfmaps_is_between(&source->names, since_boot_ns) ? 1 : 0);
+	return source->names.generation << JIT_PERFMAPS_HELD_BITS |
+	       jit_perfmaps_held_cnt(&source->names, since_boot_ns);
 }
 
 struct walk {

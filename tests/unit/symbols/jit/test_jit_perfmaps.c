@@ -255,6 +255,26 @@ static void map_counts_as_long_as_there_are_samples_of_its_time(void **state)
 	assert_int_equal(source_lookup(before_ns), 0);
 }
 
+/* One that was found and one that was asked for in one window: samples are of three times then. */
+static void answers_of_different_maps_are_of_different_epochs(void **state)
+{
+	static const int answers[] = { -EXDEV, 0, 0 };
+	uint64_t since_ns[ARRAY_SIZE(answers)];
+
+	(void)state;
+	put_map(0, "1000 10 f\n");
+	source_refresh(1, JIT_PERFMAPS_ALWAYS);
+	since_ns[0] = replace_map("1000 10 g\n", 1);
+	since_ns[1] = replace_map("1000 10 g\n", 1);
+	since_ns[2] = clock_boot_ns();
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		assert_int_equal(source_lookup(since_ns[i]), answers[i]);
+		for (size_t j = 0; j < i; j++)
+			assert_int_not_equal(jit_source_perfmap.epoch(source, since_ns[i]),
+					     jit_source_perfmap.epoch(source, since_ns[j]));
+	}
+}
+
 #define TEST_SOURCE(name) cmocka_unit_test_setup_teardown(name, source_make, source_remove)
 #define TEST(name)	  cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
 
@@ -264,6 +284,7 @@ int main(void)
 		TEST(map_past_the_memory_of_its_account_is_refused_until_there_is_room),
 		TEST(map_that_is_replaced_counts_until_it_is_forgotten),
 		TEST(error_of_the_profiler_itself_is_not_the_maps),
+		TEST_SOURCE(answers_of_different_maps_are_of_different_epochs),
 		TEST_SOURCE(map_counts_as_long_as_there_are_samples_of_its_time),
 	};
 
