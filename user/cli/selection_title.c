@@ -10,12 +10,11 @@
 #include "user/output/output.h"
 #include "user/util/cleanup.h"
 
-#define PLACES_CNT 5
-
 /* Narrowest first: the first one given goes into the title. */
-static const enum select_by places[PLACES_CNT] = { SELECT_BY_CONTAINER, SELECT_BY_POD,
-						   SELECT_BY_SERVICE, SELECT_BY_NAMESPACE,
-						   SELECT_BY_CGROUP };
+static const enum select_by places[] = {
+	SELECT_BY_CONTAINER, SELECT_BY_POD,    SELECT_BY_SERVICE, SELECT_BY_IMAGE,
+	SELECT_BY_NAMESPACE, SELECT_BY_CGROUP, SELECT_BY_HOST,
+};
 
 static bool is_given(const struct selection *selection, enum select_by by)
 {
@@ -25,7 +24,7 @@ static bool is_given(const struct selection *selection, enum select_by by)
 /* SELECT_BY_CNT = none. */
 static enum select_by title_place(const struct selection *selection)
 {
-	for (size_t i = 0; i < PLACES_CNT; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		if (is_given(selection, places[i]))
 			return places[i];
 	}
@@ -75,7 +74,7 @@ void selection_subtitle(const struct selection *selection, const char *const *by
 	static const char *const kinds[] = { "any", "java", "kernel", "native" };
 	enum select_by place = title_place(selection);
 
-	for (size_t i = 0; i < PLACES_CNT; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		if (places[i] == place || !is_given(selection, places[i]))
 			continue;
 		append_part(out, select_by_name(places[i]), "");

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "user/cli/selection_title.h"
@@ -31,6 +32,11 @@ static const struct {
 	  "CPU of pod p",
 	  "namespace prod, kind java, by pid, by pod" },
 	{ { .container = "" }, { NULL }, "CPU of container (none)", "" },
+	{ { .host = "web-7" }, { NULL }, "CPU of host web-7", "" },
+	{ { .image = "shop:1", .namespace = "prod", .host = "web-*" },
+	  { NULL },
+	  "CPU of image shop:1",
+	  "namespace prod, host web-*" },
 	{ { .comm = "java", .pid = 7, .cgroup = "/a", .service = "s" },
 	  { NULL },
 	  "CPU of java, process 7 in service s",
@@ -61,10 +67,33 @@ static void title_names_the_narrowest_place_and_the_rest_follows(void **state)
 	}
 }
 
+/* Whatever is selected by is said, also by what is added to the enum later. */
+static void no_selector_is_left_unsaid(void **state)
+{
+	(void)state;
+	for (int by = 0; by <= SELECT_BY_THREAD; by++) {
+		for (int other = 0; other <= SELECT_BY_THREAD; other++) {
+			__cleanup_strbuf struct strbuf words = STRBUF_INIT;
+			struct selection selection = { 0 };
+
+			selection_set(&selection, (enum select_by)other, "<other>");
+			selection_set(&selection, (enum select_by)by, "<this>");
+			selection_title(EVENT_CPU, &selection, &words);
+			strbuf_puts(&words, ": ");
+			selection_subtitle(&selection, NULL, 0, &words);
+			if (!strstr(strbuf_str(&words), "<this>") ||
+			    (by != other && !strstr(strbuf_str(&words), "<other>")))
+				fail_msg("%s, %s: '%s'", select_by_name((enum select_by)by),
+					 select_by_name((enum select_by)other), strbuf_str(&words));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(title_names_the_narrowest_place_and_the_rest_follows),
+		cmocka_unit_test(no_selector_is_left_unsaid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
