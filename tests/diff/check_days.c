@@ -100,8 +100,7 @@ struct alarms {
 	const struct daily_alarm *change; /* of the method that was asked for */
 };
 
-static struct alarms judge(const struct days_sim *days, const char *method,
-			   struct daily_outcome *outcome)
+static struct alarms judge(struct days_sim *days, const char *method, struct daily_outcome *outcome)
 {
 	struct alarms alarms = { .change = NULL };
 

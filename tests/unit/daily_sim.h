@@ -101,7 +101,6 @@ static inline int days_sim_next(struct days_sim *days, const struct sim_effect *
 	struct daily_measure measure = {
 		.date = &date, .before = days->after, .side = side, .catalog = days->catalog
 	};
-	int err;
 
 	diff_side__free(raw);
 	if (!side)
@@ -109,12 +108,11 @@ static inline int days_sim_next(struct days_sim *days, const struct sim_effect *
 	diff_side__free(days->before);
 	days->before = days->after;
 	days->after = side;
-	err = daily_series_put(days->series, &measure);
-	return err ? err : daily_series_set_judged(days->series, date.number);
+	return daily_series_put(days->series, &measure);
 }
 
-/* What the job says about the last day. */
-static inline int days_sim_judge(const struct days_sim *days, struct daily_outcome *out)
+/* What the job says about the last day, and keeps of it. */
+static inline int days_sim_judge(struct days_sim *days, struct daily_outcome *out)
 {
 	const struct diff_options statistics = diff_options_default();
 	const struct daily_verdict verdict = {
@@ -132,7 +130,7 @@ static inline int days_sim_judge(const struct days_sim *days, struct daily_outco
 	*out = (struct daily_outcome){ 0 };
 	err = daily_verdict_find(&verdict, out, &result);
 	diff_result__free(result);
-	return err;
+	return err ? err : daily_series_set_judged(days->series, days->day, out->told_p_max);
 }
 
 #endif

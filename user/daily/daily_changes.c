@@ -8,6 +8,7 @@
 #include "user/daily/daily_changes.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,11 +18,12 @@
 #include "user/util/vec.h"
 
 #define STEADY_SHARE	 0.8 /* of the days, on which a method is there that helps to find the mix */
-#define STEADY_VARIANCE	 0.01 /* of its values by the blocks, at most */
-#define STEADY_ITEMS_MIN 5    /* fewer: the mix is not known, shares stay as they are */
-#define KNOWN_DAYS	 14   /* was it sure on a day before, not more days ago than these? */
-#define KNOWN_NEAR_DAYS	 5    /* a date that moved by so much is the same change */
-#define STANDS_DAYS	 3    /* the last days say whether a level still stands */
+#define STEADY_VARIANCE	 0.01	 /* of its values by the blocks, at most */
+#define STEADY_ITEMS_MIN 5	 /* fewer: the mix is not known, shares stay as they are */
+#define KNOWN_DAYS	 14	 /* was it sure on a day before, not more days ago than these? */
+#define KNOWN_NEAR_DAYS	 5	 /* a date that moved by so much is the same change */
+#define STANDS_DAYS	 3	 /* the last days say whether a level still stands */
+#define P_NONE		 FLT_MIN /* nothing was tested; 0 is that of days of which it is not known */
 
 /* One item's days; `first` and `cnt` say where they are among all. */
 struct changes_item {
@@ -43,6 +45,15 @@ struct changes {
 	struct daily_change *found;
 	size_t found_cnt;
 	size_t found_cap;
+	double p_max; /* just enough for an alarm among so many methods */
+};
+
+/* What the days of an item up to some day show. */
+struct change_list {
+	const struct diff_series_day *days;
+	size_t day_cnt;
+	const struct diff_change *items;
+	size_t cnt;
 };
 
 static void changes_release(struct changes *changes)
@@ -238,8 +249,8 @@ static int search_items(struct changes *changes)
 	return err;
 }
 
-/* Sets q and is_sure; *p_out is the p that is just enough for an alarm among so many methods. */
-static int adjust(struct changes *changes, double *p_out)
+/* Sets q, is_sure and p_max. */
+static int adjust(struct changes *changes)
 {
 	uint32_t item_cnt = series__item_count(changes->series);
 	__cleanup_free double *numbers = calloc((size_t)item_cnt + 1, sizeof(*numbers));
@@ -265,7 +276,8 @@ static int adjust(struct changes *changes, double *p_out)
 		at->q = numbers[at->item];
 		at->is_sure = at->is_sure && at->q <= q_alarm;
 	}
-	*p_out = tested ? q_alarm * (double)(accepted ? accepted : 1) / (double)tested : 0;
+	changes->p_max = tested ? q_alarm * (double)(accepted ? accepted : 1) / (double)tested :
+				  P_NONE;
 	return 0;
 }
 
@@ -287,9 +299,30 @@ static bool was_told(const struct changes *changes, const struct series_day *day
 	return day->is_judged && day->day < last && last - day->day <= KNOWN_DAYS;
 }
 
-/* Was the change seen by an earlier comparison, by the same measure? */
-static int was_known(const struct changes *changes, const struct daily_change *change, double p_max,
-		     bool *out)
+/*
+ * Did the comparison of this day tell of it? `list` is what the `cnt` days until then show. How many other methods
+ * changed by then decided what was sure, and was another number than today's. Of days of an earlier jbpf that p is
+ * not known: they go by today's.
+ */
+static bool has_told(const struct changes *changes, const struct series_day *day,
+		     const struct change_list *list, const struct diff_change *change)
+{
+	const struct diff_change *last = &list->items[list->cnt - 1];
+	double p = 1;
+
+	for (size_t i = 0; i < list->cnt; i++) {
+		if (day->told_p_max == 0 && list->items[i].p <= changes->p_max &&
+		    is_same_change(&list->items[i], change))
+			return true;
+		p = fmin(p, list->items[i].p);
+	}
+	/* As keep() and adjust() did that day. */
+	return p <= (double)day->told_p_max && list->days[list->day_cnt - 1].day == day->day &&
+	       is_same_change(last, change) && still_stands(list->days, list->day_cnt, last);
+}
+
+/* Was the change told by an earlier comparison? */
+static int was_known(const struct changes *changes, const struct daily_change *change, bool *out)
 {
 	const struct changes_item *item = &changes->items[change->item];
 	const struct diff_series_day *values = changes->values + item->first;
@@ -297,20 +330,20 @@ static int was_known(const struct changes *changes, const struct daily_change *c
 
 	*out = false;
 	for (size_t d = 0; !*out && d < changes->day_cnt; d++) {
-		__cleanup_free struct diff_change *list = NULL;
-		size_t cnt = 0;
+		__cleanup_free struct diff_change *found = NULL;
+		struct change_list list = { .days = values };
 		int err;
 
 		while (known < item->cnt && values[known].day <= changes->days[d]->day)
 			known++;
 		if (!was_told(changes, changes->days[d]))
 			continue;
-		err = search(changes, item, known, &list, &cnt);
+		err = search(changes, item, known, &found, &list.cnt);
 		if (err)
 			return err;
-		for (size_t i = 0; i < cnt; i++)
-			*out = *out ||
-			       (list[i].p <= p_max && is_same_change(&list[i], &change->change));
+		list.items = found;
+		list.day_cnt = known;
+		*out = list.cnt && has_told(changes, changes->days[d], &list, &change->change);
 	}
 	return 0;
 }
@@ -330,7 +363,6 @@ static int compare_found(const void *a, const void *b)
 
 static int find(struct changes *changes)
 {
-	double p_max = 0;
 	int err = count_items(changes);
 
 	if (!err)
@@ -340,13 +372,13 @@ static int find(struct changes *changes)
 	sort_values(changes);
 	err = search_items(changes);
 	if (!err)
-		err = adjust(changes, &p_max);
+		err = adjust(changes);
 	for (size_t i = 0; !err && i < changes->found_cnt; i++) {
 		bool is_known = false;
 
 		if (!changes->found[i].is_sure)
 			continue;
-		err = was_known(changes, &changes->found[i], p_max, &is_known);
+		err = was_known(changes, &changes->found[i], &is_known);
 		changes->found[i].is_new = !is_known;
 	}
 	if (!err && changes->found_cnt)
@@ -355,10 +387,9 @@ static int find(struct changes *changes)
 }
 
 int daily_changes_find(const struct series *series, uint32_t last,
-		       const struct diff_options *options, struct daily_change **out,
-		       size_t *cnt_out)
+		       const struct diff_options *options, struct daily_changes *out)
 {
-	struct changes changes = { .series = series, .options = options };
+	struct changes changes = { .series = series, .options = options, .p_max = P_NONE };
 	uint32_t first = last >= DAILY_CHANGES_WINDOW ? last - DAILY_CHANGES_WINDOW + 1 : 0;
 	int err = daily_series_good(series, first, last, DAILY_CHANGES_WINDOW, options,
 				    &changes.days, &changes.day_cnt);
@@ -366,10 +397,10 @@ int daily_changes_find(const struct series *series, uint32_t last,
 	if (!err && changes.day_cnt >= DIFF_SERIES_DAYS_MIN &&
 	    changes.days[changes.day_cnt - 1]->day == last)
 		err = find(&changes);
-	if (!err) {
-		*out = take_ptr(changes.found);
-		*cnt_out = changes.found_cnt;
-	}
+	if (!err)
+		*out = (struct daily_changes){ .items = take_ptr(changes.found),
+					       .cnt = changes.found_cnt,
+					       .p_max = changes.p_max };
 	changes_release(&changes);
 	return err;
 }

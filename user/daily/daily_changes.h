@@ -25,16 +25,21 @@ struct daily_change {
 	double share_before; /* as the series has them: means of the days before and after */
 	double share_after;
 	bool is_sure; /* q is small enough for an alarm, and the level still stands */
-	bool is_new;  /* no comparison of the last two weeks could tell of it: alarms come once */
+	bool is_new;  /* no comparison of the last two weeks told of it: alarms come once */
+};
+
+struct daily_changes {
+	struct daily_change *items; /* the surest first; the caller frees them */
+	size_t cnt;
+	double p_max; /* what was just enough to be sure among so many, for daily_series_set_judged() */
 };
 
 /*
- * Changes that the good days up to `last` show, the surest first; the caller frees *out. None when
- * `last` itself is no good day or the days are too few. 0 or -ENOMEM.
+ * Changes that the good days up to `last` show. None when `last` itself is no good day or the days are
+ * too few. 0 or -ENOMEM.
  */
 __must_check int daily_changes_find(const struct series *series, uint32_t last,
-				    const struct diff_options *options, struct daily_change **out,
-				    size_t *cnt_out);
+				    const struct diff_options *options, struct daily_changes *out);
 
 /* Is it a reason for an alarm: sure, new, and upwards? */
 bool daily_change_is_alarm(const struct daily_change *change);

@@ -64,6 +64,7 @@ struct daily_outcome {
 	char *image_after;
 	uint32_t history_pairs;
 	double detectable; /* relative; median of methods with 1 % and more; NaN = not known */
+	double told_p_max; /* for daily_series_set_judged(), by the process that compared; stays there */
 };
 
 struct daily_report {

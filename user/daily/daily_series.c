@@ -154,6 +154,7 @@ int daily_series_put(struct series *series, const struct daily_measure *day)
 	int err;
 
 	out.is_judged = earlier && earlier->is_judged;
+	out.told_p_max = earlier ? earlier->told_p_max : 0;
 	(void)diff_catalog__items(day->catalog, &item_cnt);
 	err = diff_history_measure_day(day->before, day->side, item_cnt, DAILY_SHARE_MIN, &measured,
 				       &cnt);
@@ -178,15 +179,16 @@ int daily_series_put(struct series *series, const struct daily_measure *day)
 	return err ? err : series__put(series, &out);
 }
 
-int daily_series_set_judged(struct series *series, uint32_t day)
+int daily_series_set_judged(struct series *series, uint32_t day, double told_p_max)
 {
 	const struct series_day *found = series__find(series, day);
 	struct series_day judged;
 
-	if (!found || found->is_judged)
+	if (!found || (found->is_judged && found->told_p_max >= (float)told_p_max))
 		return 0;
 	judged = *found;
 	judged.is_judged = true;
+	judged.told_p_max = fmaxf(judged.told_p_max, (float)told_p_max);
 	return series__put(series, &judged);
 }
 

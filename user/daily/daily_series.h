@@ -37,8 +37,11 @@ struct daily_measure {
  * stays so. 0 or -ENOMEM.
  */
 __must_check int daily_series_put(struct series *series, const struct daily_measure *day);
-/* A comparison ended with this day, and told its changes. 0, also without such a day, or -ENOMEM. */
-__must_check int daily_series_set_judged(struct series *series, uint32_t day);
+/*
+ * A comparison ended with this day, and told its changes of up to this p (0 = not known); of a day that was judged
+ * before the larger p counts, as both were told. 0, also without such a day, or -ENOMEM.
+ */
+__must_check int daily_series_set_judged(struct series *series, uint32_t day, double told_p_max);
 
 /*
  * Days of [first, last] that are good for statistics: enough samples, and nothing wrong with them by

@@ -410,7 +410,8 @@ static int keep_judged(struct service_work *work)
 
 	if (work->out->state == DAILY_STATE_FAILED)
 		return 0;
-	err = daily_series_set_judged(work->series, work->job->after_last.number);
+	err = daily_series_set_judged(work->series, work->job->after_last.number,
+				      work->out->told_p_max);
 	return err ? err : write_series(work);
 }
 

@@ -182,22 +182,23 @@ static int add_alarm(struct daily_alarm **list, size_t *cnt, size_t max,
 }
 
 /* Methods by themselves first: they say it for what they call, too. */
-static int keep_changes(const struct daily_verdict *verdict, const struct daily_change *changes,
-			size_t cnt, bool is_self, struct daily_outcome *out)
+static int keep_changes(const struct daily_verdict *verdict, const struct daily_changes *changes,
+			bool is_self, struct daily_outcome *out)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < cnt; i++) {
-		struct series_item item = series__item(verdict->series, changes[i].item);
-		struct daily_alarm alarm = change_alarm(&changes[i], &item);
+	for (size_t i = 0; !err && i < changes->cnt; i++) {
+		const struct daily_change *change = &changes->items[i];
+		struct series_item item = series__item(verdict->series, change->item);
+		struct daily_alarm alarm = change_alarm(change, &item);
 
 		alarm.event = verdict->event;
-		if (!changes[i].is_sure || alarm.is_self != is_self)
+		if (!change->is_sure || alarm.is_self != is_self)
 			continue;
-		if (daily_change_is_alarm(&changes[i]))
+		if (daily_change_is_alarm(change))
 			err = add_alarm(&out->alarms, &out->alarm_cnt, DAILY_ALARMS_MAX, &alarm,
 					&item);
-		else if (changes[i].change.last_day + KNOWN_DAYS_MAX >= verdict->last_day)
+		else if (change->change.last_day + KNOWN_DAYS_MAX >= verdict->last_day)
 			err = add_alarm(&out->known, &out->known_cnt, DAILY_KNOWN_MAX, &alarm,
 					&item);
 	}
@@ -206,14 +207,17 @@ static int keep_changes(const struct daily_verdict *verdict, const struct daily_
 
 static int find_changes(const struct daily_verdict *verdict, struct daily_outcome *out)
 {
-	__cleanup_free struct daily_change *changes = NULL;
-	size_t cnt = 0;
+	struct daily_changes changes = { 0 };
 	int err = daily_changes_find(verdict->series, verdict->last_day, verdict->statistics,
-				     &changes, &cnt);
+				     &changes);
 
 	if (!err)
-		err = keep_changes(verdict, changes, cnt, true, out);
-	return err ? err : keep_changes(verdict, changes, cnt, false, out);
+		err = keep_changes(verdict, &changes, true, out);
+	if (!err)
+		err = keep_changes(verdict, &changes, false, out);
+	out->told_p_max = changes.p_max;
+	free(changes.items);
+	return err;
 }
 
 static void read_days(const struct daily_verdict *verdict, struct daily_alarm *alarms, size_t cnt)

@@ -57,6 +57,7 @@ static void fill(const struct test_store *store, enum event event)
 struct told {
 	uint64_t samples; /* of the day, in the series that the job writes */
 	bool is_judged;
+	float told_p_max;
 	enum daily_state state;
 };
 
@@ -107,7 +108,7 @@ static struct told run_day(const struct test_store *store, enum event event,
 		series_file_read(dir.series_fd, "shop.series", service.key, &series, &state), 0);
 	day = series__find(series, job.after_last.number);
 	assert_non_null(day);
-	told = (struct told){ day->samples, day->is_judged, outcome.state };
+	told = (struct told){ day->samples, day->is_judged, day->told_p_max, outcome.state };
 	series__free(series);
 	store_source__free(job.reader);
 	daily_outcome_release(&outcome);
@@ -170,6 +171,8 @@ static void a_day_that_was_not_compared_is_none_whose_changes_were_told(void **s
 		told = run_day(&store, EVENT_CPU, rows[i].samples_before, rows[i].samples_after);
 		assert_int_equal(told.samples, rows[i].samples_after);
 		assert_int_equal(told.is_judged, rows[i].is_judged);
+		/* By how much it told is known, also where nothing was. */
+		assert_true((told.told_p_max > 0) == told.is_judged);
 		test_store_remove(&store);
 	}
 }

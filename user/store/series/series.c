@@ -92,7 +92,7 @@ uint32_t series__item_count(const struct series *series)
 static bool is_sound(const struct series *series, const struct series_day *day)
 {
 	if (day->row_cnt > SERIES_ROWS_MAX || strlen(day->jvm_version) > SERIES_LABEL_MAX ||
-	    strlen(day->image) > SERIES_LABEL_MAX)
+	    strlen(day->image) > SERIES_LABEL_MAX || !(day->told_p_max >= 0) || day->told_p_max > 1)
 		return false;
 	for (size_t i = 0; i < day->row_cnt; i++) {
 		const struct series_row *row = &day->rows[i];

@@ -51,6 +51,7 @@ struct series_day {
 	uint32_t blocks;
 	uint32_t frequency_hz;	 /* of most blocks; 0 = not known of one */
 	bool is_judged;		 /* a comparison ended with this day: its changes were told then */
+	float told_p_max;	 /* of a change that was told then, at most; 0 = not known */
 	uint32_t left_out;	 /* rows that found no room here */
 	const char *jvm_version; /* "" = not known; at most SERIES_LABEL_MAX bytes, as is image */
 	const char *image;

@@ -47,6 +47,20 @@ static void write_float(struct byte_writer *writer, float value)
 
 /* ---- encoding ---- */
 
+/*
+ * Above the one flag is a float without its sign, which is always the same: a jbpf from before there was one
+ * does not look at it, and both read what the other wrote.
+ */
+static uint32_t judged_bits(const struct series_day *day)
+{
+	uint32_t bits;
+
+	if (!day->is_judged)
+		return 0;
+	memcpy(&bits, &day->told_p_max, sizeof(bits));
+	return bits << 1 | DAY_JUDGED;
+}
+
 /* Items of the section get numbers of their own, in order of the series' numbers. */
 static uint32_t number_items(const struct series_day *days, size_t day_cnt, uint32_t item_cnt,
 			     uint32_t *numbers)
@@ -94,7 +108,7 @@ static void write_day(const struct series_day *day, const uint32_t *numbers,
 	byte_writer_uint(writer, day->blocks, 4);
 	byte_writer_uint(writer, day->frequency_hz, 4);
 	byte_writer_uint(writer, day->left_out, 4);
-	byte_writer_uint(writer, day->is_judged ? DAY_JUDGED : 0, 4);
+	byte_writer_uint(writer, judged_bits(day), 4);
 	byte_writer_text(writer, day->jvm_version, strlen(day->jvm_version));
 	byte_writer_text(writer, day->image, strlen(day->image));
 	byte_writer_uint(writer, day->row_cnt, 4);
@@ -313,6 +327,7 @@ static int read_day(struct byte_reader *reader, const uint32_t *ids, uint32_t id
 	char image[SERIES_LABEL_MAX + 1];
 	__cleanup_free struct series_row *rows = NULL;
 	struct series_day day = { .jvm_version = jvm_version, .image = image };
+	uint32_t judged;
 	int err;
 
 	day.day = byte_reader_u32(reader);
@@ -328,7 +343,12 @@ static int read_day(struct byte_reader *reader, const uint32_t *ids, uint32_t id
 	day.blocks = byte_reader_u32(reader);
 	day.frequency_hz = byte_reader_u32(reader);
 	day.left_out = byte_reader_u32(reader);
-	day.is_judged = byte_reader_u32(reader) & DAY_JUDGED;
+	judged = byte_reader_u32(reader);
+	day.is_judged = judged & DAY_JUDGED;
+	if (day.is_judged) {
+		judged >>= 1;
+		memcpy(&day.told_p_max, &judged, sizeof(judged));
+	}
 	read_label(reader, jvm_version);
 	read_label(reader, image);
 	err = read_rows(reader, ids, id_cnt, &rows, &day.row_cnt);

@@ -9,10 +9,11 @@
 #include "user/store/series/series_file.h"
 #include "user/util/cleanup.h"
 
-#define KEY	  "service=shop"
-#define NAME	  "shop.series"
-#define GOLDEN	  "tests/fixtures/store/series-1.series"
-#define FIRST_DAY 20000u
+#define KEY	    "service=shop"
+#define NAME	    "shop.series"
+#define GOLDEN	    "tests/fixtures/store/series-1.series"
+#define GOLDEN_TOLD "tests/fixtures/store/series-1-told.series"
+#define FIRST_DAY   20000u
 
 /* Rows that follow from the day and the number; one in three items is missing on a day. */
 static void put_day(struct series *series, uint32_t number, uint32_t row_cnt)
@@ -68,6 +69,23 @@ static struct series *make(uint32_t day_cnt, uint32_t row_cnt)
 	return series;
 }
 
+/* Of some of the days that were judged it is known what was told. */
+static void tell_days(struct series *series)
+{
+	size_t cnt = 0;
+	const struct series_day *days = series__days(series, &cnt);
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct series_day day = days[i];
+
+		if (!day.is_judged || day.day % 2)
+			continue;
+		day.told_p_max = 0.01f / (float)(1 + day.day % 70);
+		assert_int_equal(series__put(series, &day), 0);
+		days = series__days(series, &cnt);
+	}
+}
+
 static bool has_row(const struct series *series, const struct series_day *day,
 		    const struct series_item *item, const struct series_row *wanted)
 {
@@ -95,7 +113,7 @@ static bool is_same_day(const struct series *a, const struct series_day *left,
 		       left->truncated_samples == right->truncated_samples &&
 		       left->blocks == right->blocks && left->frequency_hz == right->frequency_hz &&
 		       left->left_out == right->left_out && left->is_judged == right->is_judged &&
-		       left->row_cnt == right->row_cnt &&
+		       left->told_p_max == right->told_p_max && left->row_cnt == right->row_cnt &&
 		       strcmp(left->jvm_version, right->jvm_version) == 0 &&
 		       strcmp(left->image, right->image) == 0;
 
@@ -157,6 +175,7 @@ static void what_was_encoded_is_decoded(void **state)
 		struct series *series = make(cases[i].days, cases[i].rows);
 		struct series *copy;
 
+		tell_days(series);
 		assert_int_equal(series_format_encode(series, KEY, &bytes), 0);
 		assert_int_equal(decode(bytes.data, bytes.len, KEY, &copy), 0);
 		assert_int_equal(day_count(copy), cases[i].days);
@@ -256,6 +275,7 @@ static void what_makes_no_sense_is_refused(void **state)
 	const struct series_day good = {
 		.day = 7, .jvm_version = "", .image = "", .rows = rows, .row_cnt = 2
 	};
+	const float no_p[] = { -0.001f, 1.001f, NAN, INFINITY };
 	struct series_day long_label = good;
 	char label[SERIES_LABEL_MAX + 2];
 	char name[SERIES_NAME_MAX + 2] = "a";
@@ -279,6 +299,12 @@ static void what_makes_no_sense_is_refused(void **state)
 	memset(label, 'l', sizeof(label));
 	label[sizeof(label) - 1] = '\0';
 	long_label.image = label;
+	for (size_t i = 0; i < ARRAY_SIZE(no_p); i++) {
+		struct series_day day = good;
+
+		day.told_p_max = no_p[i];
+		assert_int_equal(series__put(series, &day), -EINVAL);
+	}
 	assert_int_equal(series__put(series, &long_label), -EINVAL);
 	assert_int_equal(day_count(series), 3);
 
@@ -456,18 +482,24 @@ static void a_damaged_file_is_kept_aside_until_and_after_it_is_replaced(void **s
 static void the_golden_file_is_read(void **state)
 {
 	const char *write_to = getenv("JBPF_WRITE_GOLDEN");
+	const char *const files[] = { GOLDEN, GOLDEN_TOLD };
 	struct series *series = make(40, 12);
-	struct series *golden = NULL;
-	struct series_file_state file;
 
 	(void)state;
-	if (write_to)
-		assert_int_equal(series_file_write(AT_FDCWD, write_to, KEY, series), 0);
-	assert_int_equal(series_file_read(AT_FDCWD, GOLDEN, KEY, &golden, &file), 0);
-	assert_false(file.is_damaged);
-	assert_int_equal(day_count(golden), 40);
-	assert_part_of(golden, series);
-	series__free(golden);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		struct series *golden = NULL;
+		struct series_file_state file;
+
+		if (i)
+			tell_days(series);
+		if (write_to)
+			assert_int_equal(series_file_write(AT_FDCWD, write_to, KEY, series), 0);
+		assert_int_equal(series_file_read(AT_FDCWD, files[i], KEY, &golden, &file), 0);
+		assert_false(file.is_damaged);
+		assert_int_equal(day_count(golden), 40);
+		assert_part_of(golden, series);
+		series__free(golden);
+	}
 	series__free(series);
 }
 
