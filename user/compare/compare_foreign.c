@@ -143,21 +143,19 @@ static bool is_comment(const char *text, size_t len)
 	return *text == '#' && (len == 1 || is_blank(text[1]) || text[1] == '#' || text[1] == '!');
 }
 
-/* Whether a line is a stack with a count; says why when it should be and is not. */
-static bool split_line(struct foreign_file *file, const char *text, size_t len, size_t number,
-		       struct foreign_line *out)
+/* Whether a line is a stack with a count; *why_out when it should be and is not, else NULL. */
+static bool split_line(const char *text, size_t len, struct foreign_line *out, const char **why_out)
 {
+	*why_out = NULL;
 	while (len && is_blank(text[len - 1]))
 		len--;
 	if (!len || is_comment(text, len))
 		return false;
 	if (memchr(text, '\0', len))
-		bad_line(file, number, "a NUL byte is in it");
+		*why_out = "a NUL byte is in it";
 	else if (!split_number(text, len, out))
-		bad_line(file, number, "no 'stack count'");
-	else
-		return true;
-	return false;
+		*why_out = "no 'stack count'";
+	return !*why_out;
 }
 
 static int add_stack(struct foreign_file *file, const struct foreign_line *line, bool has_process,
@@ -192,6 +190,7 @@ static int take_line(struct foreign_file *file, const struct foreign_line *line,
 	struct foreign_line column;
 	uint64_t count = foreign_count_at(&line->count, file->place);
 	bool has_process;
+	int err;
 
 	file->line_cnt++;
 	file->two_column_cnt += split_number(line->stack, line->len, &column);
@@ -200,9 +199,10 @@ static int take_line(struct foreign_file *file, const struct foreign_line *line,
 	has_process = !file->has_no_processes &&
 		      !diff_spelling_begins_with_code(line->stack, line->len);
 	count_frames(file, line->stack, line->len, has_process, count);
-	if (profile__stack_count(file->profile) >= STACKS_MAX)
-		return -E2BIG;
-	return add_stack(file, line, has_process, count, number);
+	err = add_stack(file, line, has_process, count, number);
+	if (err)
+		return err;
+	return profile__stack_count(file->profile) > STACKS_MAX ? -E2BIG : 0;
 }
 
 /* The place of the last digit that any count has, as far as the sum of all has room for it. */
@@ -211,11 +211,12 @@ static int find_place(const char *text, size_t len)
 	struct lines lines = lines_init(text, len);
 	struct line line;
 	struct foreign_line split;
+	const char *why;
 	long double total = 0;
 	int place = 0;
 
 	while (lines_next(&lines, &line)) {
-		if (!split_number(line.at, line.len, &split))
+		if (!split_line(line.at, line.len, &split, &why))
 			continue;
 		total += foreign_count_value(&split.count);
 		if (split.count.place < place)
@@ -257,9 +258,15 @@ static int take_text(struct foreign_file *file, const char *text, size_t len)
 	file->place = find_place(text, len);
 	file->has_no_processes = has_no_processes(text, len);
 	lines = lines_init(text, len);
-	while (!err && lines_next(&lines, &line))
-		if (split_line(file, line.at, line.len, ++number, &split))
+	while (!err && lines_next(&lines, &line)) {
+		const char *why;
+
+		number++;
+		if (split_line(line.at, line.len, &split, &why))
 			err = take_line(file, &split, number);
+		else if (why)
+			bad_line(file, number, why);
+	}
 	return err;
 }
 
