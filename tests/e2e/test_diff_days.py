@@ -333,6 +333,23 @@ def test_the_job_covers_what_a_service_computes_and_what_it_waits_for(tmp_path, 
             assert (pages[event].parent / link).exists(), link
 
 
+@pytest.mark.parametrize("failed", ["off-cpu", "a service", None])
+def test_a_regression_is_told_whatever_else_fails(tmp_path, failed):
+    script = "".join(run_line(1, day, "slower", "plant=2:1.3" if day == DAYS - 1 else "") for day in range(DAYS - 8, DAYS))
+    store = make_windows(make_store(tmp_path / "store", script), two_days("off-cpu"))
+    output = tmp_path / "out"
+    output.mkdir()
+    if failed == "off-cpu":
+        (output / "off-cpu").write_text("no directory")
+    elif failed:
+        (output / "off-cpu" / "series-of-waits" / "shop.series").mkdir(parents=True)
+    result = days(store, output, "--fail-on", "regression")
+    assert result.returncode == 4, result.stderr
+    assert "slower: regression: shop.p0.Class0.method2" in result.stdout
+    assert (failed == "off-cpu") == ("jbpf-diff: " in result.stderr), result.stderr
+    assert (failed == "a service") == ("shop: failed: " in result.stdout), result.stdout
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd here")
 def test_systemd_accepts_the_units(tmp_path):
     for name in ("jbpf-diff.service", "jbpf-diff.timer"):

@@ -319,10 +319,13 @@ static uint32_t events_of(const struct diff_cmd_options *options)
 	return stored & both;
 }
 
-/* Of two exit codes the one to be told: a failure, a regression, that something was compared, that nothing was. */
+/*
+ * Of two events' exit codes the one to be told, in the order in which those of an event's services are: a regression,
+ * a failure, that something was compared, that nothing was.
+ */
 static int worse_code(int a, int b)
 {
-	static const int order[] = { CMD_EXIT_FAILED, CMD_EXIT_REGRESSION, CMD_EXIT_DONE };
+	static const int order[] = { CMD_EXIT_REGRESSION, CMD_EXIT_FAILED, CMD_EXIT_DONE };
 
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		if (a == order[i] || b == order[i])
