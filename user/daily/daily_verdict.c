@@ -35,7 +35,8 @@ static struct daily_alarm row_alarm(const struct diff_row *row, enum diff_kind k
 		.low = diff_relative(row->change.low),
 		.high = diff_relative(row->change.high),
 		.share_before = row->share_a,
-		.share_after = row->share_b,
+		/* Agrees with the change: as if the median method had kept its share. */
+		.share_after = row->share_a + row->points.value,
 	};
 }
 

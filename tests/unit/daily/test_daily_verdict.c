@@ -245,6 +245,32 @@ static void alarms_wait_for_history_and_then_name_the_method(void **state)
 	days_sim_release(&days);
 }
 
+/* What makes room for another method has a smaller share than before, and needs more all the same. */
+static void shares_of_an_alarm_are_those_of_its_change(void **state)
+{
+	struct daily_outcome outcome;
+	struct days_sim days;
+	struct sim_effect effects[2] = { { LARGE, 1.3, 0, SIM_BLOCKS } };
+	const struct daily_alarm *alarm = NULL;
+	char name[64];
+
+	(void)state;
+	days_sim_name(LARGE, name, sizeof(name));
+	start(&days, 8);
+	effects[1] = (struct sim_effect){ sim_method_of_share(&days.sim, 0.2), 4, 0, SIM_BLOCKS };
+	assert_int_equal(days_sim_next(&days, effects, 2), 0);
+	judge(&days, &outcome);
+	for (size_t i = 0; i < outcome.alarm_cnt; i++)
+		if (outcome.alarms[i].kind == DAILY_ALARM_REGRESSION &&
+		    strcmp(outcome.alarms[i].method, name) == 0)
+			alarm = &outcome.alarms[i];
+	assert_non_null(alarm);
+	assert_true(fabs(alarm->change - 0.3) < 0.1);
+	assert_true(fabs(alarm->share_after / alarm->share_before - 1 - alarm->change) < 0.01);
+	daily_outcome_release(&outcome);
+	days_sim_release(&days);
+}
+
 /* Numbers of items follow from the order in which stacks were seen; names do not. */
 static void history_is_found_by_names(void **state)
 {
@@ -685,6 +711,7 @@ int main(void)
 		cmocka_unit_test(a_day_without_samples_is_a_day_without_rows),
 		cmocka_unit_test(a_day_of_several_rates_is_kept_and_weighs_them),
 		cmocka_unit_test(alarms_wait_for_history_and_then_name_the_method),
+		cmocka_unit_test(shares_of_an_alarm_are_those_of_its_change),
 		cmocka_unit_test(history_is_found_by_names),
 		cmocka_unit_test(changes_are_dated_and_the_mix_is_none),
 		cmocka_unit_test(an_alarm_comes_once_and_only_for_more),
