@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,19 +21,44 @@
 #include "user/util/clock.h"
 #include "user/util/saturate.h"
 
+#define NS_PER_US	 1000u
 #define NAME_COLUMNS_MIN 20
+#define DIGITS_MAX	 9 /* behind the point of a second */
+/* In longer ranges fractions are only noise of "10m ago". */
+#define FRACTION_RANGE_NS (10 * CLOCK_NS_PER_S)
 
-void info_append_time(struct strbuf *out, uint64_t unix_ns)
+/* ".24", as far as there is one. */
+static void append_fraction(struct strbuf *out, uint64_t unix_ns, int digits)
+{
+	char text[DIGITS_MAX + 2];
+	size_t len = (size_t)digits + 1;
+
+	(void)snprintf(text, sizeof(text), ".%09llu", unix_ns % CLOCK_NS_PER_S);
+	while (text[len - 1] == '0')
+		len--;
+	if (len > 1)
+		strbuf_append(out, text, len);
+}
+
+static void append_time(struct strbuf *out, uint64_t unix_ns, int digits)
 {
 	time_t seconds = (time_t)(unix_ns / CLOCK_NS_PER_S);
-	char text[sizeof("2147483647-12-31T23:59:59Z")];
+	char text[sizeof("2147483647-12-31T23:59:59")];
 	struct tm parts;
 
 	if (!gmtime_r(&seconds, &parts) ||
-	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts) == 0) {
 		strbuf_puts(out, "?");
-	else
-		strbuf_puts(out, text);
+		return;
+	}
+	strbuf_puts(out, text);
+	append_fraction(out, unix_ns, digits);
+	strbuf_putc(out, 'Z');
+}
+
+void info_append_time(struct strbuf *out, uint64_t unix_ns)
+{
+	append_time(out, unix_ns, 0);
 }
 
 /* "CET", or "+01:00" when that name could not be read again. */
@@ -48,30 +74,70 @@ static void append_zone(struct strbuf *out, const struct tm *parts)
 			      minutes % 60);
 }
 
-void info_append_local_time(struct strbuf *out, uint64_t unix_ns)
+static void append_local_time(struct strbuf *out, uint64_t unix_ns, int digits)
 {
 	time_t seconds = (time_t)(unix_ns / CLOCK_NS_PER_S);
-	char text[sizeof("2147483647-12-31 23:59:59 ")];
+	char text[sizeof("2147483647-12-31 23:59:59")];
 	struct tm parts;
 
 	if (!localtime_r(&seconds, &parts) || strcmp(parts.tm_zone, "UTC") == 0 ||
-	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S ", &parts) == 0) {
-		info_append_time(out, unix_ns);
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &parts) == 0) {
+		append_time(out, unix_ns, digits);
 		return;
 	}
 	strbuf_puts(out, text);
+	append_fraction(out, unix_ns, digits);
+	strbuf_putc(out, ' ');
 	append_zone(out, &parts);
+}
+
+void info_append_local_time(struct strbuf *out, uint64_t unix_ns)
+{
+	append_local_time(out, unix_ns, 0);
+}
+
+static void json_time(struct json_writer *json, const char *key, uint64_t unix_ns, int digits)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	append_time(&text, unix_ns, digits);
+	json_writer_member_text(json, key, &text);
 }
 
 void info_json_time(struct json_writer *json, const char *key, uint64_t unix_ns)
 {
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-
-	info_append_time(&text, unix_ns);
-	json_writer_member_text(json, key, &text);
+	json_time(json, key, unix_ns, 0);
 }
 
-/* "90s", "10m", "1h 5m", "2d 3h": the two largest units. */
+static bool has_fractions(const struct output_info *info)
+{
+	return info->until_unix_ns - info->since_unix_ns < FRACTION_RANGE_NS;
+}
+
+void info_json_range(struct json_writer *json, const struct output_info *info)
+{
+	int digits = has_fractions(info) ? DIGITS_MAX : 0;
+
+	json_time(json, "since", info->since_unix_ns, digits);
+	json_time(json, "until", info->until_unix_ns, digits);
+}
+
+/* What is less than a second: "60ms", "300us". Is it? */
+static bool append_short_duration(struct strbuf *out, uint64_t ns)
+{
+	uint64_t us = (ns + NS_PER_US / 2) / NS_PER_US;
+	uint64_t ms = (ns + CLOCK_NS_PER_MS / 2) / CLOCK_NS_PER_MS;
+
+	if (!ns || ms >= 1000)
+		return false;
+	if (us < 1000)
+		strbuf_printf(out, "%" PRIu64 "us", us);
+	else
+		strbuf_printf(out, "%" PRIu64 "ms", ms);
+	return true;
+}
+
+/* "60ms", "90s", "10m", "1h 5m", "2d 3h": the two largest units. */
 static void info_append_duration(struct strbuf *out, uint64_t ns)
 {
 	static const struct {
@@ -80,6 +146,9 @@ static void info_append_duration(struct strbuf *out, uint64_t ns)
 	} units[] = { { 86400, 'd' }, { 3600, 'h' }, { 60, 'm' }, { 1, 's' } };
 	uint64_t left = (ns + CLOCK_NS_PER_S / 2) / CLOCK_NS_PER_S;
 	int shown = 0;
+
+	if (append_short_duration(out, ns))
+		return;
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && shown < 2; i++) {
 		uint64_t cnt = left / units[i].seconds;
@@ -108,11 +177,15 @@ bool info_has_gap(const struct output_info *info)
 
 void info_append_range(struct strbuf *out, const struct output_info *info)
 {
+	int digits = !has_fractions(info)					      ? 0 :
+		     info->until_unix_ns - info->since_unix_ns < 10 * CLOCK_NS_PER_MS ? DIGITS_MAX :
+											3;
+
 	if (info->until_unix_ns == 0)
 		return;
-	info_append_local_time(out, info->since_unix_ns);
+	append_local_time(out, info->since_unix_ns, digits);
 	strbuf_puts(out, " to ");
-	info_append_local_time(out, info->until_unix_ns);
+	append_local_time(out, info->until_unix_ns, digits);
 	if (info->until_unix_ns <= info->since_unix_ns)
 		return;
 	strbuf_puts(out, " (");

@@ -19,9 +19,11 @@ void info_append_time(struct strbuf *out, uint64_t unix_ns);
 void info_append_local_time(struct strbuf *out, uint64_t unix_ns);
 /* info_append_time() as a member of a JSON object. */
 void info_json_time(struct json_writer *json, const char *key, uint64_t unix_ns);
+/* The members "since" and "until"; with fractions of a second in a range of less than ten. */
+void info_json_range(struct json_writer *json, const struct output_info *info);
 /*
  * "2026-11-21 14:00:00 CET to 2026-11-21 14:10:00 CET (10m)", or "(10m, of which 70s were recorded)"; "" when
- * no time is known.
+ * no time is known. Ranges of less than ten seconds have fractions: "... 14:00:00.24 CET to ... (60ms)".
  */
 void info_append_range(struct strbuf *out, const struct output_info *info);
 /* Is clearly less recorded than was asked for? info_append_range() says how much. */

@@ -7,30 +7,20 @@
 #include "user/output/colors.h"
 #include "user/output/info.h"
 #include "user/output/json_writer.h"
-#include "user/util/clock.h"
 
 #define JSON_VERSION 1
-
-/* What a sample stands for; 0 where windows differ in it. */
-static uint64_t period_of(const struct output_info *info)
-{
-	if (info->event != EVENT_CPU)
-		return info->period;
-	return info->frequency_hz ? CLOCK_NS_PER_S / info->frequency_hz : 0;
-}
 
 static void json_info(struct json_writer *json, const struct output_info *info, uint64_t samples)
 {
 	json_writer_member_string(json, "title", info->title ? info->title : "");
 	json_writer_member_string(json, "subtitle", info->subtitle ? info->subtitle : "");
-	info_json_time(json, "since", info->since_unix_ns);
-	info_json_time(json, "until", info->until_unix_ns);
+	info_json_range(json, info);
 	json_writer_member_u64(json, "samples", samples);
 	json_writer_member_string(json, "event", event_name(info->event));
 	json_writer_member_string(json, "unit", event_unit_name(info->event));
 	json_writer_key(json, "period");
-	if (period_of(info))
-		json_writer_u64(json, period_of(info));
+	if (info_period(info))
+		json_writer_u64(json, info_period(info));
 	else
 		json_writer_null(json);
 	json_writer_key(json, "frequency_hz");

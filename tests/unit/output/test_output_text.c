@@ -228,6 +228,81 @@ static void json_says_everything_once(void **state)
 	profile__free(profile);
 }
 
+/* What is shorter than a window is asked for by fractions of a second. */
+static void short_ranges_have_fractions_and_are_read_again(void **state)
+{
+	static const struct {
+		uint64_t since_ns, until_ns; /* behind 13:00:20 */
+		const char *text;
+		const char *since, *until;
+	} rows[] = {
+		{ 240000000, 300000000, "2026-11-21T13:00:20.24Z to 2026-11-21T13:00:20.3Z (60ms)",
+		  "2026-11-21T13:00:20.24Z", "2026-11-21T13:00:20.3Z" },
+		{ 0, 999600000, "2026-11-21T13:00:20Z to 2026-11-21T13:00:20.999Z (1s)",
+		  "2026-11-21T13:00:20Z", "2026-11-21T13:00:20.9996Z" },
+		{ 123456789, 2123456789,
+		  "2026-11-21T13:00:20.123Z to 2026-11-21T13:00:22.123Z (2s)",
+		  "2026-11-21T13:00:20.123456789Z", "2026-11-21T13:00:22.123456789Z" },
+		{ 100000, 400000, "2026-11-21T13:00:20.0001Z to 2026-11-21T13:00:20.0004Z (300us)",
+		  "2026-11-21T13:00:20.0001Z", "2026-11-21T13:00:20.0004Z" },
+		{ 123456789, 60123456789, "2026-11-21T13:00:20Z to 2026-11-21T13:01:20Z (1m)", NULL,
+		  NULL },
+	};
+	const uint64_t second_ns = 1795266020000000000; /* 2026-11-21T13:00:20Z */
+	struct profile *profile = profile_of("a 1\n");
+
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	tzset();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct output_info info = { .since_unix_ns = second_ns + rows[i].since_ns,
+					    .until_unix_ns = second_ns + rows[i].until_ns };
+		__cleanup_strbuf struct strbuf out = STRBUF_INIT, wanted = STRBUF_INIT;
+		uint64_t read_ns;
+
+		info_append_range(&out, &info);
+		assert_string_equal(strbuf_str(&out), rows[i].text);
+		if (!rows[i].since)
+			continue;
+		strbuf_clear(&out);
+		assert_int_equal(output_json(profile, &info, &out), 0);
+		strbuf_printf(&wanted, "\"since\":\"%s\",\"until\":\"%s\",", rows[i].since,
+			      rows[i].until);
+		assert_non_null(strstr(strbuf_str(&out), strbuf_str(&wanted)));
+		assert_int_equal(parse_time_ns(rows[i].since, 0, &read_ns), 0);
+		assert_int_equal(read_ns, info.since_unix_ns);
+		assert_int_equal(parse_time_ns(rows[i].until, 0, &read_ns), 0);
+		assert_int_equal(read_ns, info.until_unix_ns);
+	}
+	profile__free(profile);
+}
+
+/* 60 Hz are no whole nanoseconds; all writers round. */
+static void json_has_the_period_of_the_other_formats(void **state)
+{
+	static const struct {
+		struct output_info info;
+		const char *period;
+	} rows[] = {
+		{ { .frequency_hz = 60 }, "\"period\":16666667,\"frequency_hz\":60," },
+		{ { .frequency_hz = 99 }, "\"period\":10101010,\"frequency_hz\":99," },
+		{ { .frequency_hz = 0 }, "\"period\":null,\"frequency_hz\":null," },
+		{ { .event = EVENT_PAGE_FAULTS, .period = 64 }, "\"period\":64," },
+		{ { .event = EVENT_PAGE_FAULTS }, "\"period\":null," },
+	};
+	struct profile *profile = profile_of("a 1\n");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+
+		assert_int_equal(output_json(profile, &rows[i].info, &out), 0);
+		if (!strstr(strbuf_str(&out), rows[i].period))
+			fail_msg("row %zu: %s", i, strbuf_str(&out));
+	}
+	profile__free(profile);
+}
+
 static void json_lists_the_threads_of_each_stack(void **state)
 {
 	struct profile *profile = profile_of(PROFILE_OF_THREADS);
@@ -535,6 +610,8 @@ int main(void)
 		cmocka_unit_test(top_of_nothing_is_a_header),
 		cmocka_unit_test(top_never_speaks_to_the_terminal),
 		cmocka_unit_test(json_says_everything_once),
+		cmocka_unit_test(short_ranges_have_fractions_and_are_read_again),
+		cmocka_unit_test(json_has_the_period_of_the_other_formats),
 		cmocka_unit_test(json_lists_the_threads_of_each_stack),
 		cmocka_unit_test(json_has_source_lines_hottest_first),
 		cmocka_unit_test(lines_are_a_table_with_their_rest),
