@@ -121,10 +121,10 @@ static int check_list(struct option_walk *walk)
 	return 0;
 }
 
-/* What does not go together. */
+/* What does not go together; and the order of labels. */
 static int check_combination(struct option_walk *walk)
 {
-	const struct dump_options *options = walk->options;
+	struct dump_options *options = walk->options;
 
 	if (options->selection.since_unix_ns >= options->selection.until_unix_ns)
 		return options_refuse_range(walk, options->selection.since_unix_ns,
@@ -135,7 +135,7 @@ static int check_combination(struct option_walk *walk)
 		return -EINVAL;
 	if (!options->list && check_cells(walk))
 		return -EINVAL;
-	return dump_view_check(walk, &options->view, &options->selection, options->event);
+	return dump_view_settle(walk, &options->view, &options->selection, options->event);
 }
 
 /* Without --since it is the hour before --until. */

@@ -10,6 +10,7 @@
 #include "user/model/event_view.h"
 #include "user/model/own_code.h"
 #include "user/model/stack_text.h"
+#include "user/output/otlp_message.h"
 #include "user/util/log.h"
 
 const char *const dump_by_names[DUMP_BY_CNT] = { "container", "pod",   "namespace",
@@ -201,9 +202,32 @@ static int check_lines(struct option_walk *walk, const struct dump_view *view,
 	return 0;
 }
 
-int dump_view_check(struct option_walk *walk, const struct dump_view *view,
-		    const struct selection *selection, enum event event)
+/*
+ * OTLP has the samples of a resource together: with another label in front, stacks of one resource would be apart
+ * in their order, and the resource there as often.
+ */
+static void put_resources_first(struct dump_view *view)
 {
+	enum dump_by sorted[DUMP_BY_CNT];
+	size_t cnt = 0;
+
+	for (int of_resource = 1; of_resource >= 0; of_resource--) {
+		for (size_t i = 0; i < view->by_cnt; i++) {
+			bool is_of_resource = false;
+
+			(void)otlp_label_key(dump_by_names[view->by[i]], &is_of_resource);
+			if (is_of_resource == (of_resource != 0))
+				sorted[cnt++] = view->by[i];
+		}
+	}
+	memcpy(view->by, sorted, cnt * sizeof(*sorted));
+}
+
+int dump_view_settle(struct option_walk *walk, struct dump_view *view,
+		     const struct selection *selection, enum event event)
+{
+	if (view->format == DUMP_FORMAT_OTLP)
+		put_resources_first(view);
 	if (view->has_by_none && view->by_cnt)
 		return options_refuse(walk, "--by none does not go with another --by");
 	if (view->idle && !event_has_waits(event))

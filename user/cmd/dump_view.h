@@ -55,8 +55,9 @@ extern const char *const dump_by_names[DUMP_BY_CNT];
 /* Texts are borrowed from argv. */
 struct dump_view {
 	enum dump_format format;
-	const char *output;	      /* file; NULL = stdout */
-	enum dump_by by[DUMP_BY_CNT]; /* in the order given; each at most once */
+	const char *output; /* file; NULL = stdout */
+	enum dump_by
+		by[DUMP_BY_CNT]; /* as given, of OTLP those of resources first; each at most once */
 	size_t by_cnt;
 	bool has_by_none;
 	bool idle;	 /* threads that never ran, of EVENT_OFF_CPU */
@@ -72,9 +73,11 @@ struct dump_view {
 extern const struct option_row dump_view_rows[];
 #define OPTION_GROUP_DUMP_VIEW(type, field) .rows = dump_view_rows, .offset = offsetof(type, field)
 
-/* Refuses what does not go together. 0 or -EINVAL. */
-__must_check int dump_view_check(struct option_walk *walk, const struct dump_view *view,
-				 const struct selection *selection, enum event event);
+/*
+ * Refuses what does not go together, and puts labels in the order that the format needs. 0 or -EINVAL.
+ */
+__must_check int dump_view_settle(struct option_walk *walk, struct dump_view *view,
+				  const struct selection *selection, enum event event);
 
 /* Is the answer a table of the labels of --by, without stacks? */
 bool dump_view_is_of_labels(const struct dump_view *view);

@@ -297,7 +297,7 @@ int record_options_parse(int argc, char **argv, struct record_options *out, char
 	if (options.keeps_digits || (options.of_wakers && options.view.format != DUMP_FORMAT_TOP))
 		add_by_thread(&options.view);
 	if (!err)
-		err = dump_view_check(&walk, &options.view, &options.selection, options.event);
+		err = dump_view_settle(&walk, &options.view, &options.selection, options.event);
 	if (err)
 		return err;
 	*out = options;

@@ -341,9 +341,45 @@ static void dump_options_accept_by_none(void **state)
 	assert_int_equal(options.view.by_cnt, 0);
 }
 
+/* Stacks of one resource have to be together there. */
+static void labels_of_resources_come_first_in_otlp(void **state)
+{
+	static const struct {
+		const char *args[ARGS_MAX];
+		enum dump_by by[4];
+		size_t cnt;
+	} rows[] = {
+		{ ARGS("--by", "comm", "--by", "host", "--format", "otlp"),
+		  { DUMP_BY_HOST, DUMP_BY_COMM },
+		  2 },
+		{ ARGS("--by", "host", "--by", "comm", "--format", "otlp"),
+		  { DUMP_BY_HOST, DUMP_BY_COMM },
+		  2 },
+		{ ARGS("--format", "otlp", "--by", "pid", "--by", "pod", "--by", "comm", "--by",
+		       "host"),
+		  { DUMP_BY_POD, DUMP_BY_HOST, DUMP_BY_PID, DUMP_BY_COMM },
+		  4 },
+		{ ARGS("--by", "comm", "--by", "host", "--format", "pprof"),
+		  { DUMP_BY_COMM, DUMP_BY_HOST },
+		  2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct dump_options options;
+		char why[256] = "";
+
+		assert_int_equal(parse(rows[i].args, &options, why, sizeof(why)), 0);
+		assert_int_equal(options.view.by_cnt, rows[i].cnt);
+		for (size_t by = 0; by < rows[i].cnt; by++)
+			assert_int_equal(options.view.by[by], rows[i].by[by]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(labels_of_resources_come_first_in_otlp),
 		cmocka_unit_test(dump_options_refuse_wrong_usage_with_one_clear_line),
 		cmocka_unit_test(dump_options_have_defaults),
 		cmocka_unit_test(dump_options_without_since_take_the_hour_before_until),
