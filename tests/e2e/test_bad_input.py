@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import stat
+import subprocess
 import time
 
 import pytest
@@ -217,11 +218,23 @@ def test_help_and_version_go_to_stdout(program):
         assert result.returncode == 0 and result.stdout and not result.stderr, (program, option, result)
 
 
+@pytest.mark.parametrize("program", ["jbpfd", "jbpf", "jbpf-dump"])
+def test_help_that_nobody_can_read_is_an_error_and_that_nobody_wants_is_none(program):
+    for option in ("--help", "--version"):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([BIN / program, option], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60 * PATIENCE)
+        assert (result.returncode, result.stderr) == (1, f"{program}: standard output: No space left on device\n"), option
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = subprocess.run([BIN / program, option], stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60 * PATIENCE)
+        os.close(writer)
+        assert (result.returncode, result.stderr) == (0, ""), option
+
+
 @pytest.mark.live
 def test_output_that_cannot_be_written(stored, tmp_path):
     assert_one_line(stored.dump_raw("-o", tmp_path / "no" / "such" / "folder"), 1, r"folder")
     with open("/dev/full", "w") as full:
-        import subprocess
         result = subprocess.run([BIN / "jbpf-dump", "--store", stored.store, "--since", stored.since()],
                                 stdout=full, stderr=subprocess.PIPE, text=True, timeout=60 * PATIENCE)
     assert result.returncode == 1 and re.search("space|write", result.stderr, re.I), result.stderr

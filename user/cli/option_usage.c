@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "user/cli/cmd_write.h"
 #include "user/cli/exit_codes.h"
 #include "user/util/log.h"
 #include "user/util/version.h"
@@ -187,13 +188,13 @@ int option_usage_print(const struct option_table *table, const struct option_inf
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 
-	if (info->help && option_usage_put(table, &text)) {
+	if (info->help)
+		strbuf_fail(&text, option_usage_put(table, &text));
+	else
+		strbuf_printf(&text, "%s %s\n", table->program, jbpf_version);
+	if (strbuf_error(&text)) {
 		pr_err("out of memory\n");
 		return CMD_EXIT_FAILED;
 	}
-	if (info->help)
-		fputs(strbuf_str(&text), stdout);
-	else
-		printf("%s %s\n", table->program, jbpf_version);
-	return fflush(stdout) ? CMD_EXIT_FAILED : CMD_EXIT_DONE;
+	return cmd_write(NULL, &text);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "user/cli/cmd_write.h"
 #include "user/cmd/diff_options.h"
 #include "user/cmd/dump_options.h"
 #include "user/cmd/maps_options.h"
@@ -21,6 +22,7 @@
 #include "user/top/top_options.h"
 #include "user/top/top_run.h"
 #include "user/util/log.h"
+#include "user/util/strbuf.h"
 #include "user/util/version.h"
 #include "user/web/web.h"
 #include "user/web/web_options.h"
@@ -65,22 +67,38 @@ static const struct cmd *find_command(const char *name)
 	return cmd->name ? cmd : NULL;
 }
 
-static void print_help(void)
+static int print(const struct strbuf *text)
 {
-	printf("usage: jbpf COMMAND [OPTION]...\n"
-	       "Continuous profiles of every process of a host, and of JVMs in containers.\n"
-	       "\n");
+	if (!strbuf_error(text))
+		return cmd_write(NULL, text);
+	pr_err("out of memory\n");
+	return CMD_EXIT_FAILED;
+}
+
+static int print_help(void)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	strbuf_puts(&text,
+		    "usage: jbpf COMMAND [OPTION]...\n"
+		    "Continuous profiles of every process of a host, and of JVMs in containers.\n"
+		    "\n");
 	for (const struct cmd *cmd = cmd_list; cmd->name; cmd++)
-		printf("  %-8s %s\n", cmd->name, cmd->help);
-	printf("\n"
-	       "jbpf COMMAND --help and man jbpf-COMMAND say more. Every command is also a program:\n"
-	       "jbpf-dump is jbpf dump. The daemon that fills the store is jbpfd.\n");
+		strbuf_printf(&text, "  %-8s %s\n", cmd->name, cmd->help);
+	strbuf_puts(
+		&text,
+		"\n"
+		"jbpf COMMAND --help and man jbpf-COMMAND say more. Every command is also a program:\n"
+		"jbpf-dump is jbpf dump. The daemon that fills the store is jbpfd.\n");
+	return print(&text);
 }
 
 static int print_version(void)
 {
-	printf("%s %s\n", PROGRAM, jbpf_version);
-	return fflush(stdout) ? CMD_EXIT_FAILED : CMD_EXIT_DONE;
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	strbuf_printf(&text, "%s %s\n", PROGRAM, jbpf_version);
+	return print(&text);
 }
 
 static int unknown_command(const char *name)
@@ -126,10 +144,8 @@ static int run_help(int argc, char **argv)
 	static char option[] = "--help";
 	char *help_argv[] = { argc > 2 ? argv[2] : NULL, option, NULL };
 
-	if (argc <= 2) {
-		print_help();
-		return CMD_EXIT_DONE;
-	}
+	if (argc <= 2)
+		return print_help();
 	return run_command(argv[2], 2, help_argv);
 }
 
@@ -148,10 +164,8 @@ int cmd_main(int argc, char **argv)
 		pr_err("which command? see jbpf --help\n");
 		return CMD_EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-		print_help();
-		return CMD_EXIT_DONE;
-	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return print_help();
 	if (strcmp(argv[1], "--version") == 0)
 		return print_version();
 	if (strcmp(argv[1], "help") == 0)

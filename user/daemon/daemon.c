@@ -444,6 +444,7 @@ int daemon_main(int argc, char **argv)
 	}
 	log_set_level(daemon.options.log_level);
 	if (daemon.options.info.help || daemon.options.info.version) {
+		(void)signal(SIGPIPE, SIG_IGN); /* a reader that goes away is not an error */
 		err = option_usage_print(&daemon_option_table, &daemon.options.info);
 	} else if (daemon.options.check) {
 		const struct host_check_options options = {
