@@ -220,6 +220,7 @@ def deployment(tmp_path_factory):
     script += run_line(2, FIRST + 1200, "shop", "image=shop:2 plant=2:1.4", **quarter)
     script += run_line(3, FIRST + 1200, "shop", "image=shop:1-same", **quarter)
     script += run_line(6, FIRST + 1200, "shop", "image=shop:3 age=0 cold=120", **quarter)
+    script += run_line(7, FIRST + 1200, "shop", "image=shop:4 plant=60:0.4", **quarter)
     script += run_line(4, FIRST, "canary", "image=web:1", **quarter)
     script += run_line(5, FIRST, "canary", "image=web:2 plant=2:1.4", **quarter)
     return make_store(tmp_path_factory.mktemp("deploy") / "store", script, noise=0.02, window=10)
@@ -251,6 +252,20 @@ def test_a_quarter_of_an_hour_is_enough_to_find_a_slower_image(deployment, servi
     result = compare("--fail-on", "regression")
     assert result.returncode == 0 and "too few earlier days" in result.stderr
     assert "--fail-on slower raises them without" in result.stdout
+
+
+def test_new_code_that_needs_more_is_slower_and_no_regression(deployment):
+    def compare(before, after, fail_on):
+        return jbpf("diff", "--store", deployment, "--service", "shop", "--since", f"@{FIRST}", "--until", f"@{FIRST + 3600}",
+                    "--before-image", before, "--after-image", after, "--format", "json", "--fail-on", fail_on)
+
+    result = compare("shop:1", "shop:4", "slower")
+    answer = as_json(result, 4)
+    assert answer["summary"]["alarms"] == 0 and verdicts(answer) == {"shop.p3.Class12.method60": "new"}
+    assert "got slower: it needs " in answer["sentence"] and "shop.p3.Class12.method60 (new)" in answer["sentence"]
+    assert result.stderr == f"jbpf-diff: slower: {answer['sentence']}\n"
+    assert compare("shop:1", "shop:4", "regression").returncode == 0
+    assert compare("shop:4", "shop:1", "slower").returncode == 0
 
 
 @pytest.mark.parametrize("since", ["4h", None])

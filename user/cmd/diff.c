@@ -23,6 +23,8 @@
 #include "user/cmd/diff_options.h"
 #include "user/cmd/dump_hint.h"
 #include "user/output/diff/diff_output.h"
+#include "user/output/diff/diff_sentence.h"
+#include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/store/store_source.h"
 #include "user/util/cleanup.h"
@@ -157,6 +159,28 @@ static void tell_obstacle(const struct comparison *compare, const char *obstacle
 			blocks->limit * minutes);
 }
 
+/*
+ * A deployment gets slower by new methods, too, which are no alarms: they must be as sure as an alarm, and the whole
+ * must need more. Then the sentence is the line.
+ */
+static int judge_new(const struct comparison *compare, size_t *cnt)
+{
+	__cleanup_strbuf struct strbuf sentence = STRBUF_INIT, text = STRBUF_INIT;
+	int err;
+
+	if (!diff_sentence_says_more(&compare->output) ||
+	    !compare_alarms_has_new(compare->result, compare->catalog, &compare->statistics))
+		return 0;
+	diff_sentence(&compare->output, &sentence);
+	escape_terminal(&text, strbuf_str(&sentence), sentence.len);
+	err = strbuf_error(&sentence) ? strbuf_error(&sentence) : strbuf_error(&text);
+	if (err)
+		return err;
+	pr_err("slower: %s\n", strbuf_str(&text));
+	*cnt = 1;
+	return 0;
+}
+
 /* --fail-on: one line per cause, and the exit code. */
 static int judge(struct store_source *reader, const struct diff_cmd_options *options,
 		 const struct comparison *compare)
@@ -175,6 +199,8 @@ static int judge(struct store_source *reader, const struct diff_cmd_options *opt
 		if (!err)
 			pr_err("%s: %s\n", word, strbuf_str(&text));
 	}
+	if (!err && !cnt && !*obstacle && options->fail_on == DIFF_CMD_FAIL_ON_SLOWER)
+		err = judge_new(compare, &cnt);
 	if (err)
 		return diff_fail(options, reader, err);
 	if (*obstacle)

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "user/output/escape.h"
@@ -92,6 +91,21 @@ int compare_alarms_list(const struct diff_result *result, const struct diff_cata
 	*out = take_ptr(alarms);
 	*cnt_out = cnt;
 	return 0;
+}
+
+bool compare_alarms_has_new(const struct diff_result *result, const struct diff_catalog *catalog,
+			    const struct diff_options *options)
+{
+	uint32_t item_cnt = 0;
+	const struct diff_item *items = diff_catalog__items(catalog, &item_cnt);
+
+	for (uint32_t i = 0; i < result->row_cnt && i < item_cnt; i++)
+		if ((items[i].kind == DIFF_KIND_METHOD_SELF ||
+		     items[i].kind == DIFF_KIND_METHOD_TOTAL) &&
+		    result->rows[i].verdict == DIFF_VERDICT_NEW &&
+		    result->rows[i].q <= options->q_alarm)
+			return true;
+	return false;
 }
 
 int compare_alarms_text(const struct diff_result *result, const struct diff_catalog *catalog,

@@ -6,6 +6,7 @@
 #ifndef JBPF_COMPARE_COMPARE_ALARMS_H
 #define JBPF_COMPARE_COMPARE_ALARMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,13 @@ struct compare_alarm {
 __must_check int compare_alarms_list(const struct diff_result *result,
 				     const struct diff_catalog *catalog, struct compare_alarm **out,
 				     size_t *cnt_out);
+
+/*
+ * Is a method new as surely as an alarm needs to be? What was not there before never is an alarm: a feature needs
+ * CPU. Where the whole needs more, a deployment got slower all the same.
+ */
+bool compare_alarms_has_new(const struct diff_result *result, const struct diff_catalog *catalog,
+			    const struct diff_options *options);
 
 /*
  * Appends one alarm, inert on terminals, without newline: "shop.Tax.of +21.3 % (95 % interval +15.0

@@ -71,6 +71,28 @@ static uint32_t place(const struct world *world, const char *name)
 	return 0;
 }
 
+static void what_is_new_must_be_as_sure_as_an_alarm(void **state)
+{
+	const struct diff_options options = diff_options_default();
+	struct world world;
+	struct diff_row *row;
+
+	(void)state;
+	world_begin(&world);
+	row = &world.result.rows[method(&world, DIFF_KIND_METHOD_SELF, "p.A.c")];
+	assert_false(compare_alarms_has_new(&world.result, world.catalog, &options));
+	*row = (struct diff_row){ .verdict = DIFF_VERDICT_NEW, .q = options.q_alarm };
+	assert_true(compare_alarms_has_new(&world.result, world.catalog, &options));
+	row->q = options.q_shown;
+	assert_false(compare_alarms_has_new(&world.result, world.catalog, &options));
+	*row = (struct diff_row){ .verdict = DIFF_VERDICT_UP, .q = 1e-9 };
+	assert_false(compare_alarms_has_new(&world.result, world.catalog, &options));
+	world.result.rows[place(&world, "p.A.c")] =
+		(struct diff_row){ .verdict = DIFF_VERDICT_NEW, .q = 1e-9 };
+	assert_false(compare_alarms_has_new(&world.result, world.catalog, &options));
+	world_end(&world);
+}
+
 static void raise_alarm(struct world *world, uint32_t item, uint32_t origin, double change)
 {
 	world->result.rows[item] = (struct diff_row){
@@ -202,6 +224,7 @@ static void what_stands_in_the_way_of_alarms_is_said(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_new_must_be_as_sure_as_an_alarm),
 		cmocka_unit_test(callers_of_a_cause_are_counted_not_named),
 		cmocka_unit_test(a_cause_without_alarm_of_its_own_is_named_behind_its_caller),
 		cmocka_unit_test(two_causes_are_two_lines_the_larger_first),

@@ -172,9 +172,39 @@ static void append_shares(const struct diff_output *diff, struct strbuf *out)
 	strbuf_puts(out, " of the samples.");
 }
 
-void diff_sentence(const struct diff_output *diff, struct strbuf *out)
+/* What changed, of a comparison that is judged. */
+static struct sentence collect_all(const struct diff_output *diff)
 {
 	struct sentence sentence = { .diff = diff };
+
+	collect(&sentence, DIFF_KIND_METHOD_SELF);
+	if (!sentence.more.cnt && !sentence.less.cnt && !sentence.moved) {
+		collect(&sentence, DIFF_KIND_METHOD_TOTAL);
+		keep_largest(diff->result->rows, &sentence.more);
+		keep_largest(diff->result->rows, &sentence.less);
+	}
+	return sentence;
+}
+
+static bool is_balanced(const struct sentence *sentence)
+{
+	return sentence->more.cnt && sentence->less.cnt &&
+	       fabs(sentence->more.points + sentence->less.points) < LEAST_TOLD;
+}
+
+bool diff_sentence_says_more(const struct diff_output *diff)
+{
+	struct sentence sentence;
+
+	if (diff_words_is_of_files(diff) || !diff_words_is_judged(diff))
+		return false;
+	sentence = collect_all(diff);
+	return !is_balanced(&sentence) && sentence.more.points + sentence.less.points > 0;
+}
+
+void diff_sentence(const struct diff_output *diff, struct strbuf *out)
+{
+	struct sentence sentence;
 
 	strbuf_puts(out, subject(diff));
 	if (diff_words_is_of_files(diff)) {
@@ -185,14 +215,8 @@ void diff_sentence(const struct diff_output *diff, struct strbuf *out)
 		strbuf_puts(out, ": too little is known to tell a change from chance.");
 		return;
 	}
-	collect(&sentence, DIFF_KIND_METHOD_SELF);
-	if (!sentence.more.cnt && !sentence.less.cnt && !sentence.moved) {
-		collect(&sentence, DIFF_KIND_METHOD_TOTAL);
-		keep_largest(diff->result->rows, &sentence.more);
-		keep_largest(diff->result->rows, &sentence.less);
-	}
-	if (sentence.more.cnt && sentence.less.cnt &&
-	    fabs(sentence.more.points + sentence.less.points) < LEAST_TOLD)
+	sentence = collect_all(diff);
+	if (is_balanced(&sentence))
 		append_balance(&sentence, out);
 	else if (sentence.more.cnt || sentence.less.cnt)
 		append_change(&sentence, out);

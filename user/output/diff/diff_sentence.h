@@ -7,6 +7,8 @@
 #ifndef JBPF_DIFF_DIFF_SENTENCE_H
 #define JBPF_DIFF_DIFF_SENTENCE_H
 
+#include <stdbool.h>
+
 #include "user/output/diff/diff_output.h"
 #include "user/util/strbuf.h"
 
@@ -16,5 +18,7 @@
  * method. Errors are the buffer's.
  */
 void diff_sentence(const struct diff_output *diff, struct strbuf *out);
+/* Does it say "got slower", or "more" of an event that is no CPU time? */
+bool diff_sentence_says_more(const struct diff_output *diff);
 
 #endif

@@ -72,6 +72,7 @@ static void the_method_behind_the_change_is_named(void **state)
 	keep_verdict(scene, DIFF_VERDICT_UP);
 	row_of(scene, DIFF_KIND_METHOD_SELF, "com.example.shop.Tax.compute")->points.value = 0.026;
 	assert_says(scene, parts);
+	assert_true(diff_sentence_says_more(&scene->output));
 	scene_end(scene);
 }
 
@@ -86,6 +87,7 @@ static void less_is_faster_and_what_needs_more_is_named_behind(void **state)
 	row_of(scene, DIFF_KIND_METHOD_SELF, "com.example.shop.Tax.compute")->points.value = 0.001;
 	row_of(scene, DIFF_KIND_METHOD_SELF, "com.example.shop.Audit.encode")->points.value = 0.001;
 	assert_says(scene, parts);
+	assert_false(diff_sentence_says_more(&scene->output));
 	scene_end(scene);
 }
 
@@ -106,9 +108,10 @@ static void what_adds_up_to_nothing_is_neither_slower_nor_faster(void **state)
 						  "com.example.shop.Tax.compute");
 
 		row->verdict = i ? DIFF_VERDICT_DOWN : DIFF_VERDICT_UP;
-		row->points.value = i ? -0.0203 : 0.02;
+		row->points.value = i ? -0.0197 : 0.02;
 	}
 	assert_says(scene, parts);
+	assert_false(diff_sentence_says_more(&scene->output));
 	scene_end(scene);
 }
 
@@ -134,6 +137,7 @@ static void without_a_sure_method_the_surest_caller_is_named(void **state)
 		row->points = (struct diff_interval){ points, points - 0.01, points + 0.01 };
 	}
 	assert_says(scene, parts);
+	assert_true(diff_sentence_says_more(&scene->output));
 	scene_end(scene);
 }
 
@@ -147,8 +151,10 @@ static void quiet_and_moved_work_is_no_change(void **state)
 	(void)state;
 	keep_verdict(scene, DIFF_VERDICT_MOVED);
 	assert_says(scene, moved);
+	assert_false(diff_sentence_says_more(&scene->output));
 	keep_verdict(scene, DIFF_VERDICT_CNT);
 	assert_says(scene, quiet);
+	assert_false(diff_sentence_says_more(&scene->output));
 	scene_end(scene);
 }
 
@@ -160,6 +166,7 @@ static void what_is_not_judged_is_not_told(void **state)
 
 	(void)state;
 	assert_says(scene, parts);
+	assert_false(diff_sentence_says_more(&scene->output));
 	scene->output.title = "";
 	assert_says(scene, nameless);
 	scene_end(scene);
