@@ -220,7 +220,7 @@ def deployment(tmp_path_factory):
     script += run_line(2, FIRST + 1200, "shop", "image=shop:2 plant=2:1.4", **quarter)
     script += run_line(3, FIRST + 1200, "shop", "image=shop:1-same", **quarter)
     script += run_line(6, FIRST + 1200, "shop", "image=shop:3 age=0 cold=120", **quarter)
-    script += run_line(7, FIRST + 1200, "shop", "image=shop:4 plant=60:0.4", **quarter)
+    script += run_line(7, FIRST + 1200, "shop", "image=shop:4 plant=60:0.2", **quarter)
     script += run_line(4, FIRST, "canary", "image=web:1", **quarter)
     script += run_line(5, FIRST, "canary", "image=web:2 plant=2:1.4", **quarter)
     return make_store(tmp_path_factory.mktemp("deploy") / "store", script, noise=0.02, window=10)
