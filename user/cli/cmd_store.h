@@ -50,6 +50,9 @@ struct cmd_store_damage {
 	uint64_t named[CMD_STORE_DAMAGE_NAMED]; /* hashes of the stretches that were named */
 };
 
+/* `cnt` of one of which nothing is named any more: what is read again was told the first time. */
+#define CMD_STORE_DAMAGE_TOLD (SIZE_MAX / 2)
+
 /* Where it begins, as a number: a hash of the file's path and the offset. */
 uint64_t cmd_store_damage_place(const struct store_damage *stretch);
 void cmd_store_damage_note(struct cmd_store_damage *damage, const struct store_damage *stretch);

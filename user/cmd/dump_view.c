@@ -11,6 +11,7 @@
 #include "user/model/own_code.h"
 #include "user/model/stack_text.h"
 #include "user/output/otlp_message.h"
+#include "user/util/lines.h"
 #include "user/util/log.h"
 
 const char *const dump_by_names[DUMP_BY_CNT] = { "container", "pod",   "namespace",
@@ -255,13 +256,6 @@ void dump_view_label_names(const struct dump_view *view, const char *names[stati
 		names[i] = dump_by_names[view->by[i]];
 }
 
-static bool ends_with(const struct profile_stack *stack, const char *end)
-{
-	size_t len = strlen(end);
-
-	return stack->len >= len && memcmp(stack->text + stack->len - len, end, len) == 0;
-}
-
 /* A picture of one box does not say that no name matches. */
 static bool is_all_other(const struct profile *charged)
 {
@@ -269,9 +263,10 @@ static bool is_all_other(const struct profile *charged)
 
 	for (size_t i = 0; i < cnt; i++) {
 		struct profile_stack stack = profile__stack(charged, i);
+		struct text text = { stack.text, stack.len };
 
-		if (!ends_with(&stack, ";" OWN_CODE_OTHER) &&
-		    !ends_with(&stack, ";" STACK_LINE_CPU_WAIT))
+		if (!text_ends_with(text, TEXT(";" OWN_CODE_OTHER)) &&
+		    !text_ends_with(text, TEXT(";" STACK_LINE_CPU_WAIT)))
 			return false;
 	}
 	return cnt > 0;

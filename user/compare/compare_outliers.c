@@ -13,9 +13,8 @@
 #include "user/util/cleanup.h"
 #include "user/output/escape.h"
 
-#define LINES_MAX      5    /* of a host */
-#define LARGE_SHARE    0.01 /* methods whose smallest visible change is told */
-#define DAMAGE_IS_TOLD (SIZE_MAX / 2)
+#define LINES_MAX   5	 /* of a host */
+#define LARGE_SHARE 0.01 /* methods whose smallest visible change is told */
 
 struct search {
 	const struct diff_options *statistics;
@@ -185,7 +184,7 @@ static bool find_extent(const struct compare_hosts *hosts, uint64_t *extent_ns, 
 static int load_again(struct store_source *reader, uint64_t block_ns, struct compare_load *what,
 		      struct search *search)
 {
-	struct cmd_store_damage said = { .cnt = DAMAGE_IS_TOLD };
+	struct cmd_store_damage said = { .cnt = CMD_STORE_DAMAGE_TOLD };
 
 	if (block_ns == what->block_ns)
 		return 0;

@@ -106,7 +106,7 @@ static uint64_t longest_window_ns(const struct comparison *compare)
 static int load_again(struct store_source *reader, const struct diff_cmd_options *options,
 		      uint64_t block_ns, struct comparison *compare)
 {
-	struct cmd_store_damage said = { .cnt = SIZE_MAX / 2 };
+	struct cmd_store_damage said = { .cnt = CMD_STORE_DAMAGE_TOLD };
 
 	if (block_ns == compare->block_ns)
 		return 0;
@@ -285,7 +285,7 @@ static int load_replicas(struct store_source *reader, const struct diff_cmd_opti
 {
 	struct compare_load before = load_of(options, &options->before, compare);
 	struct compare_load after = load_of(options, &options->after, compare);
-	struct cmd_store_damage said = { .cnt = SIZE_MAX / 2 };
+	struct cmd_store_damage said = { .cnt = CMD_STORE_DAMAGE_TOLD };
 	uint32_t enough = compare->statistics.history_min;
 	size_t sets = 0;
 	int err;

@@ -20,6 +20,7 @@
 #include "user/store/series/series_file.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
+#include "user/util/lines.h"
 #include "user/util/vec.h"
 
 #define DIR_MODE	0750
@@ -318,14 +319,6 @@ static bool parse_date(const char *text, uint32_t *number_out)
 	return true;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t len = strlen(text);
-	size_t end_len = strlen(end);
-
-	return len > end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 static int forget_series(int series_fd, uint32_t last)
 {
 	__cleanup_dir DIR *entries = list_dir(series_fd);
@@ -336,10 +329,12 @@ static int forget_series(int series_fd, uint32_t last)
 	if (!entries)
 		return -errno;
 	while ((entry = readdir(entries))) {
+		/* A suffix alone is no series. */
+		struct text end = { entry->d_name + 1, strlen(entry->d_name) - 1 };
 		struct stat st;
 
-		if (!ends_with(entry->d_name, SERIES_FILE_SUFFIX) &&
-		    !ends_with(entry->d_name, SERIES_FILE_SUFFIX SERIES_FILE_DAMAGED_SUFFIX))
+		if (!text_ends_with(end, TEXT(SERIES_FILE_SUFFIX)) &&
+		    !text_ends_with(end, TEXT(SERIES_FILE_SUFFIX SERIES_FILE_DAMAGED_SUFFIX)))
 			continue;
 		if (fstatat(series_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(st.st_mode) || st.st_mtime >= oldest)

@@ -312,7 +312,6 @@ int daily_services_add(struct daily_services *services, const struct selection *
 		service->samples_before += window->counts.samples;
 	else
 		service->samples_after += window->counts.samples;
-	services->samples += window->counts.samples;
 	return 0;
 }
 

@@ -38,7 +38,6 @@ struct daily_services {
 	size_t cnt;
 	size_t cap;
 	size_t left_out; /* past DAILY_SERVICES_MAX */
-	uint64_t samples;
 	struct strtab *texts;
 	struct strtab *keys; /* id = index in items while windows are added */
 };

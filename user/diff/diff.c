@@ -235,15 +235,6 @@ static double mixing(const struct diff_input *input, const struct diff_work *wor
 	return sum < 1 ? sum : 1;
 }
 
-static double pooled_share(const struct diff_work *work, uint32_t item)
-{
-	const struct diff_estimate *at = &work->estimates[item];
-
-	return (at->x[DIFF_PLAN_A] + at->x[DIFF_PLAN_B]) /
-	       (work->plan.sides[DIFF_PLAN_A].sample_total +
-		work->plan.sides[DIFF_PLAN_B].sample_total);
-}
-
 /* Median of what methods by themselves vary more than counting explains. */
 static int typical_extra(const struct diff_input *input, const struct diff_options *options,
 			 const struct diff_work *work, double *out)
@@ -274,7 +265,9 @@ static int measure_variances(const struct diff_input *input, const struct diff_o
 	double mix_noise = 0;
 
 	for (uint32_t i = 0; i < input->item_cnt; i++)
-		diff_estimate_against_rest(&work->estimates[i], pooled_share(work, i),
+		diff_estimate_against_rest(&work->estimates[i],
+					   diff_estimate_pooled_share(&work->estimates[i],
+								      &work->plan),
 					   input->items[i].kind != DIFF_KIND_METHOD_SELF);
 
 	int err = diff_within_moderate(input->items, input->item_cnt, &work->plan, work->estimates,
@@ -286,7 +279,7 @@ static int measure_variances(const struct diff_input *input, const struct diff_o
 		return err;
 	for (uint32_t i = 0; i < input->item_cnt; i++) {
 		const struct diff_estimate *at = &work->estimates[i];
-		double share = pooled_share(work, i);
+		double share = diff_estimate_pooled_share(at, &work->plan);
 		/* What holds nearly everything does not scatter as a share; against the median method
 		 * it does, as the mix does. */
 		double held = share > 0.5 && input->items[i].kind != DIFF_KIND_METHOD_SELF ?

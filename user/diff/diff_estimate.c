@@ -18,6 +18,15 @@
 #define SUM_REST_MIN  0.5
 #define LAG_MAX	      0.8 /* a longer memory than blocks of this length should have */
 
+double diff_estimate_pooled_share(const struct diff_estimate *estimate,
+				  const struct diff_plan *plan)
+{
+	double total =
+		plan->sides[DIFF_PLAN_A].sample_total + plan->sides[DIFF_PLAN_B].sample_total;
+
+	return total > 0 ? (estimate->x[DIFF_PLAN_A] + estimate->x[DIFF_PLAN_B]) / total : 0;
+}
+
 double diff_estimate_log_ratio(double xa, double ta, double xb, double tb)
 {
 	return log((xb + 0.5) / (tb + 0.5)) - log((xa + 0.5) / (ta + 0.5));

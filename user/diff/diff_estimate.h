@@ -46,6 +46,10 @@ __must_check int diff_estimate_items(const struct diff_plan *plan,
 void diff_estimate_against_rest(struct diff_estimate *estimate, double share, bool is_sum);
 double diff_estimate_leverage(double share, bool is_sum);
 
+/* Of all samples of both sides together; 0 where there are none. */
+double diff_estimate_pooled_share(const struct diff_estimate *estimate,
+				  const struct diff_plan *plan);
+
 /* Log of the ratio of two shares, with half a sample for what was never seen. */
 double diff_estimate_log_ratio(double xa, double ta, double xb, double tb);
 

@@ -14,6 +14,7 @@
 
 /* P(Z > z) of the standard normal distribution. */
 double diff_math_normal_tail(double z);
+#define DIFF_MATH_Z_95 1.959963984540054 /* 2.5 % are above */
 /* The z with P(Z > z) = tail; 0 < tail < 1, else NaN (infinite at 0 and 1). */
 double diff_math_normal_quantile(double tail);
 

@@ -13,27 +13,26 @@
 #include "user/util/cleanup.h"
 
 #define METHODS_MIN 5
-#define Z_95	    1.959963984540054
 
 static struct diff_interval interval(double value, double error)
 {
 	return (struct diff_interval){
 		.value = value,
-		.low = value - Z_95 * error,
-		.high = value + Z_95 * error,
+		.low = value - DIFF_MATH_Z_95 * error,
+		.high = value + DIFF_MATH_Z_95 * error,
 	};
 }
 
 /* How the sorted values left and right of the median bound it, as a standard error. */
 static double median_error(const double *sorted, size_t cnt)
 {
-	double half = 0.5 * Z_95 * sqrt((double)cnt);
+	double half = 0.5 * DIFF_MATH_Z_95 * sqrt((double)cnt);
 	double low = floor(0.5 * (double)cnt - half);
 	double high = ceil(0.5 * (double)cnt + half);
 	size_t first = low < 0 ? 0 : (size_t)low;
 	size_t last = high > (double)cnt - 1 ? cnt - 1 : (size_t)high;
 
-	return (sorted[last] - sorted[first]) / (2 * Z_95);
+	return (sorted[last] - sorted[first]) / (2 * DIFF_MATH_Z_95);
 }
 
 /* Variance of the log ratio of CPU per second, by clusters like that of an item. */

@@ -16,7 +16,6 @@
 #define TESTABLE_Z	4.14 /* 3.3 to be found among hundreds + 0.84 to be found 4 times of 5 */
 #define POWER_MISS	0.2  /* "detectable" is missed this often */
 #define TRANSIENT_Z	2.0
-#define Z_95		1.959963984540054
 #define QUANTILE_DF_MAX 1000
 
 /* Quantiles of Student's distribution by whole df, made when first asked for. */
@@ -34,15 +33,6 @@ static double quantile(struct quantiles *quantiles, double df)
 	return quantiles->by_df[whole];
 }
 
-static double pooled_share(const struct diff_case *diff, uint32_t item)
-{
-	const struct diff_estimate *at = &diff->estimates[item];
-	double total = diff->plan->sides[DIFF_PLAN_A].sample_total +
-		       diff->plan->sides[DIFF_PLAN_B].sample_total;
-
-	return total > 0 ? (at->x[DIFF_PLAN_A] + at->x[DIFF_PLAN_B]) / total : 0;
-}
-
 static double counting(const struct diff_estimate *at)
 {
 	return at->mult[DIFF_PLAN_A] + at->mult[DIFF_PLAN_B];
@@ -54,7 +44,7 @@ static void describe_item(const struct diff_case *diff, uint32_t item, struct qu
 	const struct diff_estimate *at = &diff->estimates[item];
 	const struct diff_between_item *between = &diff->between[item];
 	struct diff_row *row = &diff->rows[item];
-	double share = pooled_share(diff, item);
+	double share = diff_estimate_pooled_share(at, diff->plan);
 	double rest = fmax(between->variance - counting(at), 0) / 2;
 	double scaled_b = at->share[DIFF_PLAN_B] / exp(diff->scale->composition.value);
 	double a = at->share[DIFF_PLAN_A];
@@ -280,7 +270,7 @@ static bool is_transient(const struct diff_case *diff, uint32_t item,
 	if (is_paired)
 		difference += part_counting(&late, DIFF_PLAN_A) + part_counting(&rest, DIFF_PLAN_A);
 	return late_change < rest_change / 2 &&
-	       late_change - Z_95 * sqrt(late_variance) <= row->relevant &&
+	       late_change - DIFF_MATH_Z_95 * sqrt(late_variance) <= row->relevant &&
 	       rest_change - late_change > TRANSIENT_Z * sqrt(design * difference);
 }
 

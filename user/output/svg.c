@@ -38,11 +38,6 @@ struct svg {
 	bool kinds[TREE_KIND_CNT]; /* drawn */
 };
 
-/* Where a node's next child goes; one per level of the path being walked. */
-struct svg_level {
-	double next_x;
-};
-
 static void svg_puts(struct svg *svg, const char *text)
 {
 	strbuf_puts(svg->out, text);
@@ -167,13 +162,15 @@ static void svg_frame(struct svg *svg, const struct tree_node *node, double x)
 static int svg_frames(struct svg *svg)
 {
 	const struct tree *tree = svg->tree;
-	__cleanup_free struct svg_level *levels = NULL;
+	/*
+	 * Where a node's next child goes, by level of the path being walked: one for each drawn row, and one that takes
+	 * what its narrow children advance.
+	 */
+	__cleanup_free double *next_x = calloc(svg->row_cnt + 1, sizeof(*next_x));
 
-	/* A level for each drawn row, and one that takes what its narrow children advance. */
-	levels = calloc(svg->row_cnt + 1, sizeof(*levels));
-	if (!levels)
+	if (!next_x)
 		return -ENOMEM;
-	levels[0].next_x = SVG_MARGIN;
+	next_x[0] = SVG_MARGIN;
 	for (size_t i = 0; i < tree->node_cnt && !strbuf_error(svg->out); i++) {
 		const struct tree_node *node = &tree->nodes[i];
 		double x;
@@ -181,12 +178,12 @@ static int svg_frames(struct svg *svg)
 		if (svg_width_of(svg, node) < SVG_MIN_WIDTH) {
 			svg->skipped_cnt += node->hidden_cnt ? node->hidden_cnt : 1;
 			if (node->depth < svg->row_cnt)
-				levels[node->depth].next_x += svg_width_of(svg, node);
+				next_x[node->depth] += svg_width_of(svg, node);
 			continue;
 		}
-		x = levels[node->depth].next_x;
-		levels[node->depth].next_x += svg_width_of(svg, node);
-		levels[node->depth + 1].next_x = x;
+		x = next_x[node->depth];
+		next_x[node->depth] += svg_width_of(svg, node);
+		next_x[node->depth + 1] = x;
 		svg_frame(svg, node, x);
 	}
 	return 0;

@@ -324,7 +324,6 @@ static int write_facts(const struct diff_page *page, struct json_writer *json)
 	json_writer_end(json, ']');
 	json_writer_newline(json);
 	json_writer_member_bool(json, "isJudged", diff_words_is_judged(diff));
-	json_writer_member_number(json, "qShown", diff->options->q_shown);
 	write_pair(json, "cores", summary->cores_a, summary->cores_b);
 	write_pair(json, "leftOut", (double)page->left_out[0], (double)page->left_out[1]);
 	json_writer_member_begin(json, "verdicts", '[');
