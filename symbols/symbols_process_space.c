@@ -74,8 +74,9 @@ static struct unwind_file *file_of(const struct symbols_process *process, size_t
 static int build_vdso(struct symbols_shared *shared, struct unwind_file *file)
 {
 	__attribute__((cleanup(unwind_table_release))) struct unwind_table table = { 0 };
-	struct elf_code_segment segment;
+	struct elf_code_segment segments[UNWIND_FILE_SEGMENTS];
 	struct elf_file elf;
+	size_t cnt;
 	int err = vdso_open(&elf);
 
 	if (!err)
@@ -83,39 +84,49 @@ static int build_vdso(struct symbols_shared *shared, struct unwind_file *file)
 	elf_file_release(&elf);
 	if (err)
 		return err;
-	if (!symbols_shared_vdso(shared) ||
-	    elf_symtab__code_segment(shared->vdso, 0, UINT32_MAX, &segment))
+	if (!symbols_shared_vdso(shared))
 		return -ENOEXEC;
-	unwind_file_add_segment(file, &(struct unwind_segment){ .offset = segment.offset,
-								.size = segment.size,
-								.address = segment.address });
+	cnt = elf_symtab__code_segments(shared->vdso, segments, UNWIND_FILE_SEGMENTS);
+	unwind_file_set_segments(file, segments, cnt);
 	return unwind_cache_put(shared->unwind, file, &table, ACCOUNT_NONE);
 }
 
-/* Where its code lies, as the table of its symbols says. 0 or -errno. */
-static int learn_segment(struct symbols_process *process, size_t index, int path_fd)
+/*
+ * What one process met when it opened a file, which says nothing of the file: the number may be chosen by a
+ * server in user space that it has in its own mounts. Never one that unwind_cache_fail() takes for the file's.
+ */
+static int unopened(const struct symbols_process *process, size_t index, int err)
 {
-	const struct procmap *map = &process->maps.items[index];
+	pr_debug("unwind: pid %u: '%s' cannot be opened: %s\n", process->id.pid,
+		 procmaps_path(&process->maps, &process->maps.items[index]), errstr(err));
+	return -EACCES;
+}
+
+/* Where its code lies, as the table of its symbols says. 0 or -errno. */
+static int learn_segments(struct symbols_process *process, size_t index, int path_fd)
+{
 	const struct process_file *file = &process->files[index];
-	uint64_t len = map->end - map->start;
-	struct elf_code_segment segment;
 	int err = 0;
 
-	if (unwind_file_segment(object_unwind(file->object), map->offset, len))
+	if (unwind_file_has_segments(object_unwind(file->object)))
 		return 0;
 	if (object_needs_load(file->object))
 		err = symbols_process_load_object(process, index, path_fd);
-	/* It may be the account's own by now, of which that is known. */
-	if (!err && unwind_file_segment(object_unwind(file->object), map->offset, len))
-		return 0;
-	if (!err)
-		err = object_code_segment(file->object, map->offset, len, &segment);
-	if (!err)
-		unwind_file_add_segment(object_unwind(file->object),
-					&(struct unwind_segment){ .offset = segment.offset,
-								  .size = segment.size,
-								  .address = segment.address });
-	return err == -ENOENT ? -ENOEXEC : err;
+	if (err)
+		return object_needs_load(file->object) ? unopened(process, index, err) : err;
+	/* It may be the account's own by now, of which they are known. */
+	return unwind_file_has_segments(object_unwind(file->object)) ?
+		       0 :
+		       object_learn_segments(file->object);
+}
+
+/* Only the mapping says that these bytes are executable; with READ_IMPLIES_EXEC all bytes are. */
+static bool maps_code(const struct symbols_process *process, size_t index)
+{
+	const struct procmap *map = &process->maps.items[index];
+
+	return unwind_file_has_code(object_unwind(process->files[index].object), map->offset,
+				    map->end - map->start);
 }
 
 /* The rules of the file that `path_fd` stands for. 0 and *out, which the caller releases; -errno. */
@@ -133,7 +144,7 @@ static int parse_rules(struct symbols_process *process, size_t index, int path_f
 	__cleanup_fd int fd = opener__reopen(parser__opener(parser), path_fd, &rules, NULL);
 
 	if (fd < 0)
-		return fd;
+		return unopened(process, index, fd);
 	roots = symbols_process_open_roots(process);
 	roots.own_was_used = &own_was_used;
 	err = parser__unwind(parser, fd, path, &roots, out);
@@ -156,15 +167,19 @@ static int build_file(struct symbols_process *process, size_t index)
 	__cleanup_fd int path_fd = symbols_process_open_map(process, index);
 
 	if (path_fd < 0)
-		return path_fd;
+		return unopened(process, index, path_fd);
 	if (container_file_stat(path_fd, &st) || !object_is_file(file->object, &st))
 		return -ESTALE;
 	object_cache__find_own(shared->objects, &process->files[index].object,
 			       process->share->account);
-	err = learn_segment(process, index, path_fd);
+	err = learn_segments(process, index, path_fd);
 	/* Another process of the account may have had it built. */
 	if (err || !unwind_cache_wants(shared->unwind, object_unwind(file->object)))
 		return err;
+	if (!maps_code(process, index)) {
+		process->files[index].rules_after_ns = UINT64_MAX;
+		return 0;
+	}
 	err = parse_rules(process, index, path_fd, &table);
 	return err ? err :
 		     unwind_cache_put(shared->unwind, object_unwind(file->object), &table,

@@ -611,32 +611,20 @@ int elf_symtab__find(const struct elf_symtab *tab, const char *prefix, uint64_t 
 	return -ENOENT;
 }
 
-static uint64_t overlap(const struct elf_load *load, uint64_t begin, uint64_t end)
+size_t elf_symtab__code_segments(const struct elf_symtab *tab, struct elf_code_segment *out,
+				 size_t max)
 {
-	uint64_t load_end = load->offset + load->size;
-	uint64_t low = begin > load->offset ? begin : load->offset;
-	uint64_t high = end < load_end ? end : load_end;
+	size_t cnt = 0;
 
-	return low < high ? high - low : 0;
-}
-
-int elf_symtab__code_segment(const struct elf_symtab *tab, uint64_t file_offset, uint64_t len,
-			     struct elf_code_segment *out)
-{
-	uint64_t most = 0;
-
-	for (size_t i = 0; i < tab->load_cnt; i++) {
+	for (size_t i = 0; i < tab->load_cnt && cnt < max; i++) {
 		const struct elf_load *load = &tab->loads[i];
-		uint64_t here = overlap(load, file_offset, file_offset + len);
 
-		if (!load->is_code || here <= most)
-			continue;
-		most = here;
-		*out = (struct elf_code_segment){ .offset = load->offset,
-						  .size = load->size,
-						  .address = load->address };
+		if (load->is_code)
+			out[cnt++] = (struct elf_code_segment){ .offset = load->offset,
+								.size = load->size,
+								.address = load->address };
 	}
-	return most ? 0 : -ENOENT;
+	return cnt;
 }
 
 size_t elf_symtab__bytes(const struct elf_symtab *tab)

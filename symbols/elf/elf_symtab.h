@@ -77,9 +77,9 @@ struct elf_code_segment {
 	uint64_t address;
 };
 
-/* The one that has most of these bytes of the file, which are a mapping of code. 0, or -ENOENT. */
-__must_check int elf_symtab__code_segment(const struct elf_symtab *tab, uint64_t file_offset,
-					  uint64_t len, struct elf_code_segment *out);
+/* The first ones, at most `max`. Returns how many. */
+size_t elf_symtab__code_segments(const struct elf_symtab *tab, struct elf_code_segment *out,
+				 size_t max);
 
 size_t elf_symtab__bytes(const struct elf_symtab *tab);
 /* Symbols that were dropped at a cap. */

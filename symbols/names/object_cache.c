@@ -377,14 +377,18 @@ struct unwind_file *object_unwind(struct object *object)
 	return &object->unwind;
 }
 
-int object_code_segment(const struct object *object, uint64_t file_offset, uint64_t len,
-			struct elf_code_segment *out)
+int object_learn_segments(struct object *object)
 {
+	struct elf_code_segment segments[UNWIND_FILE_SEGMENTS];
+	size_t cnt;
+
 	if (object_needs_load(object))
 		return -EAGAIN;
-	return object->table ?
-		       elf_symtab__code_segment(object->table->symtab, file_offset, len, out) :
-		       -ENOENT;
+	if (!object->table)
+		return -ENODATA;
+	cnt = elf_symtab__code_segments(object->table->symtab, segments, UNWIND_FILE_SEGMENTS);
+	unwind_file_set_segments(&object->unwind, segments, cnt);
+	return cnt ? 0 : -ENODATA;
 }
 
 int object_find_function(const struct object *object, const char *prefix, uint64_t *file_offset_out)

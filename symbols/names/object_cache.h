@@ -97,9 +97,11 @@ bool object_is_hotspot(const struct object *object);
 bool object_is_file(const struct object *object, const struct stat *st);
 /* What is known of its unwind table; lives as long as the object has users. */
 struct unwind_file *object_unwind(struct object *object);
-/* As elf_symtab__code_segment(). -EAGAIN when it must be loaded (again). */
-__must_check int object_code_segment(const struct object *object, uint64_t file_offset,
-				     uint64_t len, struct elf_code_segment *out);
+/*
+ * Learns where its code lies, for its unwind table. 0; -ENODATA there is none, or it is no ELF file; -EAGAIN
+ * when it must be loaded (again).
+ */
+__must_check int object_learn_segments(struct object *object);
 
 /* As elf_symtab__find(). -EAGAIN when it must be loaded (again). */
 __must_check int object_find_function(const struct object *object, const char *prefix,

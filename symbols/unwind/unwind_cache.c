@@ -410,11 +410,12 @@ uint32_t unwind_cache_use(const struct unwind_cache *cache, const struct unwind_
 
 /* ---- places ---- */
 
-const struct unwind_segment *unwind_file_segment(const struct unwind_file *file, uint64_t offset,
-						 uint64_t len)
+/* The one that has code in these bytes of the file; NULL: none does. */
+static const struct elf_code_segment *find_segment(const struct unwind_file *file, uint64_t offset,
+						   uint64_t len)
 {
 	for (uint32_t i = 0; i < file->segment_cnt; i++) {
-		const struct unwind_segment *segment = &file->segments[i];
+		const struct elf_code_segment *segment = &file->segments[i];
 
 		if (segment->offset < offset + len && offset < segment->offset + segment->size)
 			return segment;
@@ -422,10 +423,21 @@ const struct unwind_segment *unwind_file_segment(const struct unwind_file *file,
 	return NULL;
 }
 
-void unwind_file_add_segment(struct unwind_file *file, const struct unwind_segment *segment)
+void unwind_file_set_segments(struct unwind_file *file, const struct elf_code_segment *segments,
+			      size_t cnt)
 {
-	if (file->segment_cnt < UNWIND_FILE_SEGMENTS)
-		file->segments[file->segment_cnt++] = *segment;
+	file->segment_cnt = cnt < UNWIND_FILE_SEGMENTS ? (uint32_t)cnt : UNWIND_FILE_SEGMENTS;
+	memcpy(file->segments, segments, file->segment_cnt * sizeof(*segments));
+}
+
+bool unwind_file_has_segments(const struct unwind_file *file)
+{
+	return file->segment_cnt > 0;
+}
+
+bool unwind_file_has_code(const struct unwind_file *file, uint64_t offset, uint64_t len)
+{
+	return find_segment(file, offset, len) != NULL;
 }
 
 void unwind_file_copy_segments(struct unwind_file *file, const struct unwind_file *from)
@@ -450,7 +462,7 @@ bool unwind_file_keeps_fp(const struct unwind_file *file)
 bool unwind_file_span(const struct unwind_file *file, uint64_t start, uint64_t offset, uint64_t len,
 		      struct unwind_span *out)
 {
-	const struct unwind_segment *segment = unwind_file_segment(file, offset, len);
+	const struct elf_code_segment *segment = find_segment(file, offset, len);
 	uint64_t address, skipped, page, page_cnt;
 
 	if (!segment || !file->entry)

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "user/util/attributes.h"
+#include "symbols/elf/elf_symtab.h"
 #include "symbols/unwind/unwind_table.h"
 
 struct unwind_cache;
@@ -35,13 +36,6 @@ enum unwind_file_state {
 
 #define UNWIND_FILE_SEGMENTS 2u
 
-/* Where the loader puts a segment of code. */
-struct unwind_segment {
-	uint64_t offset; /* in the file */
-	uint64_t size;
-	uint64_t address;
-};
-
 /* One file, a part of what stands for it. Zeroed: nothing is known. Fields are private. */
 struct unwind_file {
 	struct unwind_entry *entry; /* NULL: it has no table in the kernel */
@@ -53,8 +47,8 @@ struct unwind_file {
 	uint32_t
 		refusal; /* why it got no table the last time: enum unwind_refusal + 1; 0 = it did */
 	bool keeps_fp;	 /* its code keeps frame pointers where no table says more */
-	uint32_t segment_cnt; /* that are known */
-	struct unwind_segment segments[UNWIND_FILE_SEGMENTS];
+	uint32_t segment_cnt; /* 0: it is not known where its code lies */
+	struct elf_code_segment segments[UNWIND_FILE_SEGMENTS];
 };
 
 /* Why a file that could have a table has none; counted. */
@@ -117,10 +111,12 @@ void unwind_file_forget(struct unwind_file *file);
 /* Id of its table, which is used in this window from here on; 0 = none. */
 uint32_t unwind_cache_use(const struct unwind_cache *cache, const struct unwind_file *file);
 
-/* Where the segment lies that holds most of these bytes of the file; NULL: not known yet. */
-const struct unwind_segment *unwind_file_segment(const struct unwind_file *file, uint64_t offset,
-						 uint64_t len);
-void unwind_file_add_segment(struct unwind_file *file, const struct unwind_segment *segment);
+/* Where its code lies: of more than UNWIND_FILE_SEGMENTS the first ones. */
+void unwind_file_set_segments(struct unwind_file *file, const struct elf_code_segment *segments,
+			      size_t cnt);
+bool unwind_file_has_segments(const struct unwind_file *file);
+/* Is any of it in these bytes of the file? */
+bool unwind_file_has_code(const struct unwind_file *file, uint64_t offset, uint64_t len);
 /* Those of `from`, which stands for the same file. */
 void unwind_file_copy_segments(struct unwind_file *file, const struct unwind_file *from);
 

@@ -628,6 +628,57 @@ static void who_may_read_no_more_keeps_no_table_from_others(void **state)
 	check_mapping(0, LIBRARY, told.table, 0);
 }
 
+/* PROT_EXEC is of the mapping; mmap() has it for any bytes of a file, READ_IMPLIES_EXEC for all of them. */
+static void who_maps_no_code_of_a_file_keeps_no_table_from_others(void **state)
+{
+	struct unwind_facts facts;
+	struct symbols_process *process;
+
+	(void)state;
+	put_library("files/libx.so", 2);
+	process =
+		open_pid(100, 1, "7e0000000000-7e0000001000 r-xp 00001000 08:01 7 /lib/libx.so\n");
+	assert_true(build_all() < 10);
+	assert_int_equal(told.table_cnt, 0);
+	assert_int_equal(told.space_cnt, 1);
+	check_mapping(0, LIBRARY, 0, 0);
+	assert_true(symbols_process__unwind_facts(process, &facts));
+	assert_int_equal(facts.without_cnt, 0);
+	(void)open_pid(101, 2, LIBRARY_MAP);
+	build_all();
+	assert_int_equal(told.table_cnt, 1);
+	assert_int_equal(told.pid, 101);
+	check_mapping(0, LIBRARY, told.table, 0);
+	/* It has nothing of that. */
+	symbols_process__note_sampled(process);
+	assert_int_equal(build_all(), 0);
+}
+
+/* A server in user space, over the path of the file in the process's own mounts, chooses the number. */
+static void who_cannot_open_a_file_keeps_no_table_from_others(void **state)
+{
+	static const int errs[] = { -ENODATA, -EOPNOTSUPP, -EFBIG, -ENOEXEC, -ENOTRECOVERABLE };
+	struct symbols_process *process;
+	struct unwind_facts facts;
+
+	(void)state;
+	put_library("files/libx.so", 2);
+	for (uint32_t i = 0; i < sizeof(errs) / sizeof(errs[0]); i++) {
+		process = open_pid(100 + i, 1, LIBRARY_MAP);
+		open_here_err = errs[i];
+		assert_true(build_all() < 10);
+		open_here_err = 0;
+		assert_int_equal(told.table_cnt, 0);
+		assert_true(symbols_process__unwind_facts(process, &facts));
+		assert_int_equal(facts.without[0].why, UNWIND_WHY_UNREADABLE);
+	}
+	(void)open_pid(200, 2, LIBRARY_MAP);
+	build_all();
+	assert_int_equal(told.table_cnt, 1);
+	assert_int_equal(told.pid, 200);
+	check_mapping(0, LIBRARY, told.table, 0);
+}
+
 /* The code cache of a JVM grows with each window, and its libraries are where they were. */
 static void new_mappings_do_not_end_the_rest_of_a_file_that_could_not_be_read(void **state)
 {
@@ -696,6 +747,8 @@ int main(void)
 		TEST(a_file_in_which_stacks_end_is_told),
 		TEST(a_file_that_changed_is_not_read),
 		TEST(who_may_read_no_more_keeps_no_table_from_others),
+		TEST(who_maps_no_code_of_a_file_keeps_no_table_from_others),
+		TEST(who_cannot_open_a_file_keeps_no_table_from_others),
 		TEST(new_mappings_do_not_end_the_rest_of_a_file_that_could_not_be_read),
 		TEST(processes_take_turns_in_having_tables_built),
 	};

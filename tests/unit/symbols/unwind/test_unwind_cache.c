@@ -278,9 +278,9 @@ static void reasons_are_kept_apart(void **state)
 /* Program headers of a library: code at 0x2000 in the file, at 0x12000 in memory. */
 static void spans_are_what_mapping_and_table_share(void **state)
 {
-	static const struct unwind_segment segment = { .offset = 0x2000,
-						       .size = 0x4000,
-						       .address = 0x12000 };
+	static const struct elf_code_segment segment = { .offset = 0x2000,
+							 .size = 0x4000,
+							 .address = 0x12000 };
 	static const struct {
 		uint64_t offset, len, table_address;
 		uint64_t start; /* of what is shared, from the mapping's; ~0: nothing is */
@@ -298,7 +298,7 @@ static void spans_are_what_mapping_and_table_share(void **state)
 	struct unwind_file file = { 0 };
 
 	(void)state;
-	unwind_file_add_segment(&file, &segment);
+	unwind_file_set_segments(&file, &segment, 1);
 	unwind_cache_begin(cache, 64, 1, NULL, 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct unwind_table table = unwind_table_of(8, 1);
