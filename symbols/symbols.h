@@ -129,6 +129,16 @@ struct parser *symbolizer__parser(const struct symbolizer *symbolizer);
 __must_check int symbolizer__open_process(struct symbolizer *symbolizer,
 					  const struct process_life *id, struct account *account,
 					  struct symbols_process **out);
+/*
+ * It runs another program now, which is another process here: nothing more is read of it, and what was
+ * known stays known. NULL is fine.
+ */
+void symbols_process__note_exec(struct symbols_process *process);
+/*
+ * What was read of it just now may be that other program's, of which the kernel has not told yet: it is
+ * forgotten, and read by a refresh some seconds later. 0 or -ENOMEM.
+ */
+__must_check int symbols_process__doubt_maps(struct symbols_process *process);
 /* Frees what is known about it. NULL is fine. */
 void symbols_process__close(struct symbols_process *process);
 
@@ -140,7 +150,8 @@ struct account *symbols_process__account(const struct symbols_process *process);
 /*
  * Once per window before resolving: re-reads the mappings and, when it changed, the perf map.
  * Answers of earlier windows that may have changed are forgotten. -ESRCH when the process is gone
- * (or the pid is another process by now): what was known stays known. 0 or -errno.
+ * (or the pid is another process by now): what was known stays known. So it does with -EAGAIN: the
+ * mappings may be those of another program, of which the kernel has not told yet. 0 or -errno.
  */
 __must_check int symbols_process__refresh(struct symbols_process *process);
 

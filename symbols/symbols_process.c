@@ -55,6 +55,12 @@
 /* Files that could not be opened or read before, and are tried again in a window. */
 #define PROCESS_IDENTIFY_AGAIN 16u
 
+/*
+ * So long the mappings are not taken that another program may have brought: by then the kernel has told of the
+ * execve().
+ */
+#define PROCESS_MAPS_DOUBT_NS (2 * CLOCK_NS_PER_S)
+
 /* Pages of the address space; 0 when that cannot be told. */
 static uint64_t process_vm_pages(const struct symbols_process *process)
 {
@@ -347,6 +353,35 @@ static int process_set_maps(struct symbols_process *process, struct procmaps *ma
 	return err;
 }
 
+/* 0: there is none. */
+static uint64_t vdso_start(const struct procmaps *maps)
+{
+	for (size_t i = 0; i < maps->cnt; i++)
+		if (maps->items[i].kind == PROCMAP_KIND_VDSO)
+			return maps->items[i].start;
+	return 0;
+}
+
+/*
+ * Are these another program's? The kernel tells of an execve() at its end, and that takes its time to come here,
+ * while /proc shows the new mappings from its middle on (begin_new_exec() and exec_binprm() in fs/exec.c). They lie
+ * elsewhere as a whole then; of a living program one of them comes and goes, and hardly ever the vdso, at
+ * which libraries look only once. So they do in one that is restored from an image (CRIU), which keeps them.
+ */
+static bool maps_are_in_doubt(struct symbols_process *process, const struct procmaps *maps)
+{
+	uint64_t old_vdso = vdso_start(&process->maps);
+	uint64_t now_ns = clock_boot_ns();
+
+	if (process->maps.cnt ? !old_vdso || old_vdso == vdso_start(maps) : !process->maps_after_ns)
+		process->maps_after_ns = 0;
+	else if (!process->maps_after_ns)
+		process->maps_after_ns = now_ns + PROCESS_MAPS_DOUBT_NS;
+	else if (now_ns >= process->maps_after_ns)
+		process->maps_after_ns = 0;
+	return process->maps_after_ns > 0;
+}
+
 /* Reads the mappings; what was known stays when the process is not there any more. */
 static int process_read_maps(struct symbols_process *process)
 {
@@ -362,6 +397,8 @@ static int process_read_maps(struct symbols_process *process)
 		err = symbols_process_check(process);
 	if (!err && maps.cnt == 0 && process->maps.cnt)
 		err = -ESRCH;
+	if (!err && maps_are_in_doubt(process, &maps))
+		err = -EAGAIN;
 	if (!err) {
 		process->vm_pages = vm_pages;
 		process->maps_age = 0;
@@ -415,6 +452,20 @@ int symbols_process_open(struct symbols_shared *shared, const struct process_lif
 	process_link(process);
 	*out = process;
 	return 0;
+}
+
+void symbols_process__note_exec(struct symbols_process *process)
+{
+	if (process)
+		process->is_superseded = true;
+}
+
+int symbols_process__doubt_maps(struct symbols_process *process)
+{
+	struct procmaps none = { 0 };
+
+	process->maps_after_ns = clock_boot_ns() + PROCESS_MAPS_DOUBT_NS;
+	return process->maps.cnt ? process_set_maps(process, &none) : 0;
 }
 
 static bool process_file_is_known(const struct symbols_process *process, size_t index)

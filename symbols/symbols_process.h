@@ -48,6 +48,8 @@ struct symbols_process {
 	uint64_t jit_high; /* low >= high: there is none */
 	/* Size of the address space when the mappings were read; 0 = not known. */
 	uint64_t vm_pages;
+	/* CLOCK_BOOTTIME; mappings that are in doubt are not taken before; 0: none are */
+	uint64_t maps_after_ns;
 	uint64_t load_ns;      /* CPU time spent on reading its files so far, */
 	uint64_t load_debt_ns; /* less what was paid off with time, */
 	uint64_t load_paid_ns; /* up to this moment of CLOCK_BOOTTIME */

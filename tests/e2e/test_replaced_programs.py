@@ -2,12 +2,15 @@
 """Files and programs that were replaced: a JDK that is upgraded while it runs, and a process that executes another
 program. Names are those of what ran."""
 import shlex
+import signal
+import subprocess
+import time
 
 import pytest
 
 from harness.containers import java
 from harness.folded import Folded, kind, plain
-from harness.programs import run, wait_until
+from harness.programs import comm_of, run, wait_until
 
 pytestmark = pytest.mark.live
 
@@ -17,6 +20,35 @@ REPLACE = "cd $(dirname $(readlink -f $(command -v java)))/../lib && for at in s
           "cp $at new && rm $at && mv new $at; done"
 # A shell that works for a while, and then is a JVM under the same pid.
 SHELL = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; exec "
+
+# Works, when it is told for one more second, and then is a program that sleeps, and is never sampled.
+WORKS = r"""
+#include <signal.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+static volatile sig_atomic_t is_told;
+static volatile uint64_t sink;
+static void on_told(int signal)
+{
+	is_told = signal;
+}
+__attribute__((noinline)) void works_before(int more)
+{
+	for (int i = 0; i < 20000 + more; i++)
+		sink += (uint64_t)i;
+}
+int main(void)
+{
+	signal(SIGUSR1, on_told);
+	while (!is_told)
+		works_before(0);
+	for (clock_t end = clock() + CLOCKS_PER_SEC; clock() < end;)
+		works_before(1);
+	execlp("sleep", "sleep", "inf", (char *)0);
+	return 1;
+}
+"""
 
 
 def java_frames(frames):
@@ -65,3 +97,27 @@ def test_a_process_that_executes_a_jvm_is_both_one_after_the_other(engine, daemo
     # Before both it was the program that starts containers.
     lives = [line.split() for line in profiler.list_text("--by", "pid", "--pid", pid).splitlines()]
     assert all(sum(comm in words for words in lives) == 1 for comm in ("sh", "java")), lives
+
+
+@pytest.mark.parametrize("flag", ["-pie", "-no-pie"])
+def test_a_program_that_executes_one_that_sleeps_keeps_its_names(daemon, tmp_path, flag):
+    """Nobody samples the second one: the kernel's notice of its execve() is all that tells. Without PIE it may have code at the
+    same addresses."""
+    source, program = tmp_path / "works.c", tmp_path / "works"
+    source.write_text(WORKS)
+    run("cc", "-O1", "-fno-omit-frame-pointer", *(["-fPIE"] if flag == "-pie" else ["-fno-pie"]), flag, "-o", program,
+        source, check=True)
+    process = subprocess.Popen([program])
+    try:
+        profiler = daemon("--pid", process.pid, window="3s", hz=99).start().wait_ready()
+        begin = profiler.wait_met([process.pid])
+        process.send_signal(signal.SIGUSR1)
+        wait_until(lambda: comm_of(process.pid) == "sleep", 60, "it sleeps")
+        asleep = time.time()
+        wait_until(lambda: profiler.stored_until() > asleep, 60, "the window in which it worked is over")
+    finally:
+        process.kill()
+        process.wait()
+    worked = profiler.dump("--pid", process.pid, since=begin).of("works")
+    assert worked.with_frame("works_before") >= ENOUGH, worked
+    assert not worked.with_frame("[unknown]"), worked

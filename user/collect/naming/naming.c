@@ -592,6 +592,7 @@ static bool has_grown(const struct process *process, const struct retry *retry)
 static void try_again(struct naming *naming, struct retry *retry)
 {
 	struct process *process = process_table__find(naming->processes, &retry->id);
+	int err;
 
 	if (!process || process->exited || process->has_execed || !process->symbols)
 		return;
@@ -608,7 +609,10 @@ static void try_again(struct naming *naming, struct retry *retry)
 		retry->try_cnt = 0;
 		retry->vain_cnt = add_saturated_u32(retry->vain_cnt, 1);
 	}
-	if (symbols_process__refresh(process->symbols) != 0)
+	err = symbols_process__refresh(process->symbols);
+	if (err == -EAGAIN)
+		look_later(naming, retry);
+	if (err)
 		return;
 	if (naming_update_jvm(naming, process) && retry->try_cnt < JVM_RETRIES_MAX) {
 		retry->try_cnt++;

@@ -205,6 +205,7 @@ void process_execed(struct process *process)
 	if (!process)
 		return;
 	process->has_execed = true;
+	symbols_process__note_exec(process->symbols);
 	if (process->is_environment_read && process->opt_out == OPT_OUT_NONE)
 		process->opt_out = OPT_OUT_UNDECIDED;
 }
@@ -261,6 +262,11 @@ static int process_open_symbols(struct process_table *table, struct process *pro
 	err = symbolizer__open_process(table->options.symbolizer, &process->id, account,
 				       &process->symbols);
 	account__put(account);
+	/* It may have called execve() before it was read. One that was not sampled has no name yet. */
+	if (!err && *process->comm && !process_is_as_sampled(table->options.proc_fd, process))
+		err = symbols_process__doubt_maps(process->symbols);
+	if (!err && process->has_execed)
+		symbols_process__note_exec(process->symbols);
 	return err;
 }
 

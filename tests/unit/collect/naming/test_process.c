@@ -328,6 +328,50 @@ static void what_was_read_about_an_exec_is_not_told(void **state)
 	assert_false(process_is_as_sampled(fixture->proc_fd, process));
 }
 
+/* The test program's own function, as its symbols name it. */
+static void check_own_name(struct process *process, const char *name)
+{
+	uint64_t ip = (uint64_t)(uintptr_t)what_was_read_about_an_exec_is_not_told;
+	struct symbols_stack stack = { .words = &ip, .word_cnt = 1 };
+	struct frame_list frames = { 0 };
+
+	assert_int_equal(symbols_process__read_and_resolve(process->symbols, &stack, UINT64_MAX,
+							   &frames),
+			 0);
+	assert_int_equal(frames.cnt, 1);
+	assert_string_equal(frames.items[0].name, name);
+	frame_list_release(&frames);
+}
+
+static void of_what_executed_another_program_nothing_more_is_read(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process;
+
+	assert_int_equal(get(fixture->table, &fixture->self, "test_process", 7, &process), 0);
+	assert_int_equal(symbols_process__refresh(process->symbols), 0);
+	process_execed(process);
+	assert_int_equal(symbols_process__refresh(process->symbols), -ESRCH);
+	check_own_name(process, "what_was_read_about_an_exec_is_not_told");
+	/* Nor when it was banned meanwhile. */
+	process_table__ban(fixture->table, has_pid, &fixture->self.pid);
+	assert_int_equal(process_table__lift_ban(fixture->table, process), 0);
+	assert_int_equal(symbols_process__refresh(process->symbols), -ESRCH);
+	check_own_name(process, "[unknown]");
+}
+
+/* The mappings are those of the program that it has executed since. */
+static void a_program_that_is_read_too_late_has_not_the_names_of_the_next(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process;
+
+	assert_int_equal(get(fixture->table, &fixture->self, "bash", 7, &process), 0);
+	check_own_name(process, "[unknown]");
+	assert_int_equal(symbols_process__refresh(process->symbols), -EAGAIN);
+	check_own_name(process, "[unknown]");
+}
+
 /* ---- a container, as Docker's files describe it ---- */
 
 #define CONTAINER_HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -593,6 +637,11 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(an_environment_read_about_an_exec_decides_nothing,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			of_what_executed_another_program_nothing_more_is_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_program_that_is_read_too_late_has_not_the_names_of_the_next, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(what_was_read_about_an_exec_is_not_told, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_container_opts_out_with_all_its_processes, setup,
