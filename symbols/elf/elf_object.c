@@ -10,8 +10,8 @@
 #include "symbols/elf/elf_plt.h"
 #include "symbols/elf/libc_thread.h"
 
-static int elf_object_symbols(const struct elf_file *file, const char *name,
-			      const struct debug_file_opener *opener, struct elf_symtab **out)
+static int elf_object_symbols(const struct elf_file *file, const struct debug_file_opener *opener,
+			      struct elf_symtab **out)
 {
 	struct elf_symtab_builder *builder = NULL;
 	struct build_id id = { .len = 0 };
@@ -25,7 +25,7 @@ static int elf_object_symbols(const struct elf_file *file, const char *name,
 	if (!err)
 		err = elf_plt_add(file, builder);
 	if (!err)
-		err = libc_thread_add(file, name, builder);
+		err = libc_thread_add(file, builder);
 	if (!err)
 		err = debug_file_add(file, &id, opener, builder);
 	if (!err)
@@ -36,7 +36,7 @@ static int elf_object_symbols(const struct elf_file *file, const char *name,
 	return err;
 }
 
-int elf_object_read(int fd, uint64_t size, const char *name, const struct debug_file_opener *opener,
+int elf_object_read(int fd, uint64_t size, const struct debug_file_opener *opener,
 		    struct elf_object *out)
 {
 	struct elf_object object = { .symtab = NULL };
@@ -44,7 +44,7 @@ int elf_object_read(int fd, uint64_t size, const char *name, const struct debug_
 	int err = elf_file_open_sized(fd, size, &file);
 
 	if (!err)
-		err = elf_object_symbols(&file, name, opener, &object.symtab);
+		err = elf_object_symbols(&file, opener, &object.symtab);
 	/* Whatever its name: a link may lead to it, or a launcher may have it linked in. */
 	if (!err)
 		object.is_hotspot = elf_symtab_exports(&file, "gHotSpotVMStructs");

@@ -22,11 +22,11 @@ struct elf_object {
 };
 
 /*
- * Reads the regular file `fd` of `size` bytes. `name` is its path or the last part of it. 0 and
+ * Reads the regular file `fd` of `size` bytes, which is all that counts: not its path. 0 and
  * *out, whose symtab the caller frees; -ENOEXEC not an ELF file that is understood; -ENOMEM; -errno
  * of reading.
  */
-__must_check int elf_object_read(int fd, uint64_t size, const char *name,
-				 const struct debug_file_opener *opener, struct elf_object *out);
+__must_check int elf_object_read(int fd, uint64_t size, const struct debug_file_opener *opener,
+				 struct elf_object *out);
 
 #endif

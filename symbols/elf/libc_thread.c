@@ -19,7 +19,8 @@
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
 
-#define LIBC_CODE_MAX_BYTES (16u << 20)
+#define LIBC_CODE_MAX_BYTES    (16u << 20)
+#define LIBC_DYNAMIC_MAX_BYTES (64u << 10)
 /* struct pthread is about 2.3 KiB; `result` lies behind its list of robust mutexes. */
 #define RESULT_MIN_OFFSET 0x200
 #define RESULT_MAX_OFFSET 0x1000
@@ -111,27 +112,62 @@ size_t libc_thread_find(const uint8_t *code, size_t len,
 	return cnt;
 }
 
-static bool is_libc(const char *path)
+/* Not the path: that is each container's, and what is found is shared by all that map the file. */
+static bool has_soname(const struct elf_file *file, uint64_t strings_offset, const char *wanted)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	size_t len = strlen(wanted) + 1;
+	char name[32];
 
-	return strcmp(name, "libc.so.6") == 0 || strncmp(name, "libc-2.", 7) == 0;
+	return len <= sizeof(name) && elf_file_read(file, strings_offset, name, len) == 0 &&
+	       memcmp(name, wanted, len) == 0;
 }
 
-int libc_thread_add(const struct elf_file *file, const char *path,
-		    struct elf_symtab_builder *builder)
+/* 0 or -ENOMEM. */
+static int read_is_libc(const struct elf_file *file, bool *out)
+{
+	const struct elf_section *dynamic = elf_file_section_of_type(file, SHT_DYNAMIC);
+	__cleanup_free char *bytes = NULL;
+	struct byte_reader reader;
+	size_t len;
+	int err;
+
+	*out = false;
+	if (!dynamic || dynamic->link >= file->section_cnt)
+		return 0;
+	err = elf_file_section_bytes(file, dynamic, LIBC_DYNAMIC_MAX_BYTES, &bytes, &len);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	reader = byte_reader_init(bytes, len);
+	for (size_t at = 0; at + sizeof(Elf64_Dyn) <= len; at += sizeof(Elf64_Dyn)) {
+		uint64_t tag = byte_reader_u64(&reader);
+		uint64_t value = byte_reader_u64(&reader);
+		uint64_t offset;
+
+		if (tag != DT_SONAME)
+			continue;
+		*out = !__builtin_add_overflow(file->sections[dynamic->link].offset, value,
+					       &offset) &&
+		       has_soname(file, offset, "libc.so.6");
+		return 0;
+	}
+	return 0;
+}
+
+int libc_thread_add(const struct elf_file *file, struct elf_symtab_builder *builder)
 {
 	const struct elf_section *text = elf_file_section(file, ".text");
 	const struct elf_section *symtab = elf_file_section_of_type(file, SHT_SYMTAB);
 	struct libc_thread_call calls[LIBC_THREAD_MAX_CALLS];
 	__cleanup_free char *code = NULL;
 	size_t len, cnt;
+	bool is_libc;
 	int err;
 
-	if (!is_libc(path) || !file->is_64 || file->machine != EM_X86_64 || !text ||
-	    (symtab && symtab->size > 0))
+	if (!file->is_64 || file->machine != EM_X86_64 || !text || (symtab && symtab->size > 0))
 		return 0;
+	err = read_is_libc(file, &is_libc);
+	if (err || !is_libc)
+		return err;
 	err = elf_file_section_bytes(file, text, LIBC_CODE_MAX_BYTES, &code, &len);
 	if (err)
 		return err == -ENOMEM ? err : 0;

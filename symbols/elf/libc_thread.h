@@ -32,9 +32,10 @@ struct libc_thread_call {
 size_t libc_thread_find(const uint8_t *code, size_t len,
 			struct libc_thread_call out[LIBC_THREAD_MAX_CALLS]);
 
-/* Adds the calls of a libc.so.6 as symbols; other files, and a libc that has the symbol, are left
- * alone. 0 or -ENOMEM. */
-__must_check int libc_thread_add(const struct elf_file *file, const char *path,
-				 struct elf_symtab_builder *builder);
+/*
+ * Adds the calls of a libc.so.6, which it says itself that it is, as symbols; other files, and a libc that has
+ * the symbol, are left alone. 0 or -ENOMEM.
+ */
+__must_check int libc_thread_add(const struct elf_file *file, struct elf_symtab_builder *builder);
 
 #endif

@@ -26,7 +26,6 @@
 #include "symbols/parser/parser_rests.h"
 #include "user/sandbox/parser_sandbox.h"
 #include "symbols/perfmap/perfmap_wire.h"
-#include "user/host/procmaps.h"
 #include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -478,7 +477,6 @@ static void call_set_text(struct parser_call *call, const char *text, size_t len
 int parser__elf(struct parser *parser, int fd, const char *path,
 		const struct debug_file_roots *roots, struct elf_object *out)
 {
-	const char *name = procmaps_base_name(path);
 	struct elf_symtab *symtab;
 	struct parser_call call;
 	uint64_t size = 0;
@@ -488,7 +486,6 @@ int parser__elf(struct parser *parser, int fd, const char *path,
 		return err;
 	call_init_file(&call, PARSER_MESSAGE_ELF, path, fd, size);
 	call.roots = roots;
-	call_set_text(&call, name, strlen(name));
 	err = parser_call(parser, &call);
 	if (!err && call.message.numbers[1] > 1)
 		err = parser_fail(parser, path, -EBADMSG);

@@ -86,9 +86,7 @@ static int serve_elf(struct child *child)
 	struct elf_object object;
 	int err;
 
-	child->request.text[child->request.text_len] = '\0';
-	err = elf_object_read(child->file_fd, child->request.numbers[0], child->request.text,
-			      &opener, &object);
+	err = elf_object_read(child->file_fd, child->request.numbers[0], &opener, &object);
 	if (err)
 		return err;
 	err = elf_symtab__encode(object.symtab, &sink);

@@ -142,7 +142,7 @@ static struct elf_symtab *build(const struct elf_file *file)
 	must(elf_symtab_builder__start(file, &builder) == 0);
 	must(elf_symtab_builder__add(builder, file) == 0);
 	must(elf_plt_add(file, builder) == 0);
-	must(libc_thread_add(file, "/lib/libc.so.6", builder) == 0);
+	must(libc_thread_add(file, builder) == 0);
 	must(elf_symtab_builder__add_functions(builder, file) == 0);
 	must(elf_symtab_builder__finish(builder, &tab) == 0);
 	elf_symtab_builder__free(builder);

@@ -47,7 +47,7 @@ static inline int elf_here(int fd, const char *path, const struct debug_file_roo
 	uint64_t size;
 	int err = size_here(fd, &size);
 
-	return err ? err : elf_object_read(fd, size, path, &opener, out);
+	return err ? err : elf_object_read(fd, size, &opener, out);
 }
 
 static inline int libjvm_here(int fd, const struct libjvm_mapping *mapping, struct vm_symbols *out)

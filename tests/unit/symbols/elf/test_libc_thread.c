@@ -6,9 +6,12 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <string.h>
 
+#include "symbols/elf/elf_symtab.h"
 #include "symbols/elf/libc_thread.h"
+#include "tests/unit/tiny_elf.h"
 
 /* call *0x638(%rbx); cltq; mov %rax,%fs:0x628, as in glibc 2.36. */
 #define C11_MEMORY 0xff, 0x93, 0x38, 0x06, 0, 0, 0x48, 0x98
@@ -113,6 +116,81 @@ static void no_code_has_no_calls(void **state)
 	assert_int_equal(libc_thread_find(zeros, sizeof(zeros), calls), 0);
 }
 
+/* ---- whose code that is ---- */
+
+/* A stripped library with that code, which calls itself so; `link` is the section with that name's string. */
+static size_t library(const char *soname, uint64_t tag, uint32_t link, uint8_t *bytes)
+{
+	const struct tiny_symbol symbol = { .name = soname, .at = 0x100, .size = 16 };
+	const Elf64_Dyn dynamic[] = { { .d_tag = DT_FLAGS },
+				      { .d_tag = (Elf64_Sxword)tag, .d_un.d_val = 1 },
+				      { .d_tag = DT_NULL } };
+	const struct tiny_elf elf = { .symbols = &symbol,
+				      .symbol_cnt = 1,
+				      .is_dynsym = true,
+				      .extra = dynamic,
+				      .extra_len = sizeof(dynamic),
+				      .extra_name = ".dynamic" };
+	size_t len = tiny_elf_write(&elf, bytes);
+	Elf64_Ehdr header;
+	Elf64_Shdr section;
+	uint8_t *at;
+
+	memcpy(bytes + TINY_TEXT_OFFSET, glibc_2_36, sizeof(glibc_2_36));
+	memcpy(&header, bytes, sizeof(header));
+	at = bytes + header.e_shoff + 6 * sizeof(section);
+	memcpy(&section, at, sizeof(section));
+	section.sh_type = SHT_DYNAMIC;
+	section.sh_link = link;
+	memcpy(at, &section, sizeof(section));
+	return len;
+}
+
+static void check_has_calls(const uint8_t *bytes, size_t len, bool has_calls)
+{
+	struct elf_symtab_builder *builder;
+	struct elf_symbol symbol;
+	struct elf_symtab *tab;
+	struct elf_file file;
+	int err;
+
+	assert_int_equal(elf_file_open_bytes(bytes, len, &file), 0);
+	assert_int_equal(elf_symtab_builder__start(&file, &builder), 0);
+	assert_int_equal(libc_thread_add(&file, builder), 0);
+	assert_int_equal(elf_symtab_builder__finish(builder, &tab), 0);
+	err = elf_symtab__lookup(tab, TINY_TEXT_ADDRESS + 4, &symbol);
+	assert_int_equal(err, has_calls ? 0 : -ENOENT);
+	if (has_calls)
+		assert_string_equal(symbol.name, LIBC_THREAD_NAME);
+	elf_symtab__free(tab);
+	elf_symtab_builder__free(builder);
+	elf_file_release(&file);
+}
+
+/* Wherever it is mounted: what is known of a file is shared by all that map it. */
+static void the_file_itself_says_that_it_is_libc(void **state)
+{
+	static const struct {
+		const char *soname;
+		uint64_t tag;
+		uint32_t link;
+		bool has_calls;
+	} cases[] = {
+		{ "libc.so.6", DT_SONAME, 4, true },   { "libc.so.61", DT_SONAME, 4, false },
+		{ "libmine.so", DT_SONAME, 4, false }, { "libc.so.6", DT_NEEDED, 4, false },
+		{ "libc.so.6", DT_SONAME, 5, false }, /* other strings */
+		{ "libc.so.6", DT_SONAME, 99, false },
+	};
+	uint8_t bytes[TINY_ELF_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t len = library(cases[i].soname, cases[i].tag, cases[i].link, bytes);
+
+		check_has_calls(bytes, len, cases[i].has_calls);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +200,7 @@ int main(void)
 		cmocka_unit_test(two_stores_of_the_kind_are_no_proof),
 		cmocka_unit_test(a_third_jump_to_the_store_is_no_proof),
 		cmocka_unit_test(no_code_has_no_calls),
+		cmocka_unit_test(the_file_itself_says_that_it_is_libc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
