@@ -410,17 +410,31 @@ uint32_t unwind_cache_use(const struct unwind_cache *cache, const struct unwind_
 
 /* ---- places ---- */
 
-/* The one that has code in these bytes of the file; NULL: none does. */
+static uint64_t overlap(const struct elf_code_segment *segment, uint64_t offset, uint64_t len)
+{
+	uint64_t begin = offset > segment->offset ? offset : segment->offset;
+	uint64_t segment_end = segment->offset + segment->size;
+	uint64_t end = offset + len < segment_end ? offset + len : segment_end;
+
+	return begin < end ? end - begin : 0;
+}
+
+/* The one that has most of these bytes of the file, as segments may share a page; NULL: none has any. */
 static const struct elf_code_segment *find_segment(const struct unwind_file *file, uint64_t offset,
 						   uint64_t len)
 {
-	for (uint32_t i = 0; i < file->segment_cnt; i++) {
-		const struct elf_code_segment *segment = &file->segments[i];
+	const struct elf_code_segment *found = NULL;
+	uint64_t most = 0;
 
-		if (segment->offset < offset + len && offset < segment->offset + segment->size)
-			return segment;
+	for (uint32_t i = 0; i < file->segment_cnt; i++) {
+		uint64_t here = overlap(&file->segments[i], offset, len);
+
+		if (here <= most)
+			continue;
+		most = here;
+		found = &file->segments[i];
 	}
-	return NULL;
+	return found;
 }
 
 void unwind_file_set_segments(struct unwind_file *file, const struct elf_code_segment *segments,

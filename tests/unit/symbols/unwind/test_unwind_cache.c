@@ -319,6 +319,30 @@ static void spans_are_what_mapping_and_table_share(void **state)
 	}
 }
 
+/* They end and begin in one page of the file, which is mapped twice then. */
+static void of_two_segments_in_a_mapping_the_larger_part_counts(void **state)
+{
+	static const struct elf_code_segment segments[UNWIND_FILE_SEGMENTS] = {
+		{ .offset = 0x1000, .size = 0x1100, .address = 0x11000 },
+		{ .offset = 0x2100, .size = 0x3f00, .address = 0x23100 },
+	};
+	struct unwind_table table = unwind_table_of(64, 1);
+	struct unwind_file file = { 0 };
+	struct unwind_span span;
+
+	(void)state;
+	table.address = 0x11000;
+	unwind_file_set_segments(&file, segments, UNWIND_FILE_SEGMENTS);
+	unwind_cache_begin(cache, 64, 1, NULL, 0);
+	assert_int_equal(unwind_cache_put(cache, &file, &table, ALICE), 0);
+	unwind_table_release(&table);
+	assert_true(unwind_file_span(&file, 0x7f0000000000, 0x1000, 0x2000, &span));
+	assert_int_equal(span.page, 0);
+	assert_true(unwind_file_span(&file, 0x7f0000000000, 0x2000, 0x4000, &span));
+	assert_int_equal(span.page, 0x12);
+	assert_int_equal(span.page_cnt, 4);
+}
+
 /* Of 16 pages the first so many have a rule of this kind, the others one by sp. */
 static bool keeps_fp(uint32_t page_cnt, uint32_t row)
 {
@@ -417,6 +441,7 @@ int main(void)
 		TEST(without_room_nothing_is_wanted),
 		TEST(reasons_are_kept_apart),
 		TEST(spans_are_what_mapping_and_table_share),
+		TEST(of_two_segments_in_a_mapping_the_larger_part_counts),
 		TEST(a_file_keeps_frame_pointers_if_most_of_its_rules_are_by_them),
 		TEST(a_compiler_may_keep_them_without_saying_so),
 		TEST(what_takes_more_than_half_of_the_room_never_has_any),
