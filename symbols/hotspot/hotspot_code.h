@@ -49,6 +49,7 @@ struct hotspot_blob {
 	uint64_t method;	 /* Method*; 0 = dead (zombie): it has no name any more */
 	uint64_t verified_entry; /* 0 = not known; so are the others */
 	uint64_t deopt_handler;
+	uint64_t deopt_mh_handler; /* of calls of method handles; most have none */
 	int32_t compile_id;
 	int32_t comp_level; /* 1-3 C1, 4 C2, 0 native wrapper */
 	int32_t state;	    /* as the VM numbers it */

@@ -142,6 +142,21 @@ static int32_t int_field(const struct hotspot_field *field, const uint8_t *objec
 	return (int32_t)hotspot_field_int(field, object);
 }
 
+/* Where frames that wait to be deoptimised return to: an address, or how far it is from the blob's start. 0: nowhere. */
+static uint64_t handler_at(const struct hotspot_field *begin, const struct hotspot_field *offset,
+			   const uint8_t *nmethod, const struct hotspot_blob *blob)
+{
+	struct range code = { blob->code_begin, blob->code_end };
+	uint64_t address = 0;
+
+	if (hotspot_field_exists(begin))
+		address = hotspot_field_uint(begin, nmethod);
+	else if (!hotspot_field_exists(offset) ||
+		 !range_offset(code, blob->start, hotspot_field_int(offset, nmethod), &address))
+		return 0;
+	return address >= code.begin && address < code.end ? address : 0;
+}
+
 static void set_entries(const struct hotspot_layout *layout, const uint8_t *nmethod,
 			struct hotspot_blob *blob)
 {
@@ -156,16 +171,11 @@ static void set_entries(const struct hotspot_layout *layout, const uint8_t *nmet
 	if (address >= code.begin && address < code.end)
 		blob->verified_entry = address;
 
-	address = 0;
-	if (hotspot_field_exists(&layout->nmethod_deopt_handler_begin))
-		address = hotspot_field_uint(&layout->nmethod_deopt_handler_begin, nmethod);
-	else if (hotspot_field_exists(&layout->nmethod_deopt_handler_offset) &&
-		 !range_offset(code, blob->start,
-			       hotspot_field_int(&layout->nmethod_deopt_handler_offset, nmethod),
-			       &address))
-		address = 0;
-	if (address >= code.begin && address < code.end)
-		blob->deopt_handler = address;
+	blob->deopt_handler = handler_at(&layout->nmethod_deopt_handler_begin,
+					 &layout->nmethod_deopt_handler_offset, nmethod, blob);
+	blob->deopt_mh_handler = handler_at(&layout->nmethod_deopt_mh_handler_begin,
+					    &layout->nmethod_deopt_mh_handler_offset, nmethod,
+					    blob);
 }
 
 /* Up to 22: all of it in the blob. */

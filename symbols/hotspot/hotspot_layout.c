@@ -153,7 +153,9 @@ static const struct row rows[] = {
 	FIELD(nmethod_deopt_handler_offset, "nmethod", "_deoptimize_offset"),
 	FIELD(nmethod_deopt_handler_offset, "nmethod", "_deopt_handler_offset"),
 	FIELD(nmethod_deopt_handler_offset, "nmethod", "_deopt_handler_entry_offset"),
-	FIELD(nmethod_orig_pc_offset, "nmethod", "_orig_pc_offset"),
+	FIELD(nmethod_deopt_mh_handler_begin, "CompiledMethod", "_deopt_mh_handler_begin"),
+	FIELD(nmethod_deopt_mh_handler_offset, "nmethod", "_deoptimize_mh_offset"),
+	FIELD(nmethod_deopt_mh_handler_offset, "nmethod", "_deopt_mh_handler_offset"),
 	FIELD(nmethod_scopes_data_begin, "CompiledMethod", "_scopes_data_begin"),
 	FIELD(nmethod_scopes_data_offset, "nmethod", "_scopes_data_offset"),
 	FIELD(nmethod_scopes_pcs_offset, "nmethod", "_scopes_pcs_offset"),
@@ -169,7 +171,6 @@ static const struct row rows[] = {
 	FIELD(const_method_code_size, "ConstMethod", "_code_size"),
 	FIELD(const_method_flags, "ConstMethod", "_flags"),
 	FIELD(const_method_flags, "ConstMethod", "_flags._flags"),
-	FIELD(const_method_idnum, "ConstMethod", "_method_idnum"),
 	FIELD(pool_holder, "ConstantPool", "_pool_holder"),
 	FIELD(pool_length, "ConstantPool", "_length"),
 	FIELD(pool_source_file_name_index, "ConstantPool", "_source_file_name_index"),
@@ -232,7 +233,6 @@ static void statics_read(const struct vm_structs *structs, struct hotspot_layout
 		FIELD(low_bound, "CodeCache", "_low_bound"),
 		FIELD(high_bound, "CodeCache", "_high_bound"),
 		FIELD(interpreter_code, "AbstractInterpreter", "_code"),
-		FIELD(call_stub_return_address, "StubRoutines", "_call_stub_return_address"),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(statics); i++) {
@@ -249,7 +249,6 @@ static void sizes_read(const struct vm_structs *structs, struct hotspot_layout *
 	static const struct row sizes[] = {
 		FIELD(block_size, "HeapBlock", NULL),
 		FIELD(nmethod_size, "nmethod", NULL),
-		FIELD(method_size, "Method", NULL),
 		FIELD(const_method_size, "ConstMethod", NULL),
 		FIELD(pool_size, "ConstantPool", NULL),
 	};

@@ -57,12 +57,11 @@ static inline uint32_t hotspot_field_end(const struct hotspot_field *field)
 
 struct hotspot_layout {
 	/* Static fields: addresses in the process; 0 = this VM has none. */
-	uint64_t heaps;			   /* CodeCache::_heaps, GrowableArray<CodeHeap*>* (9+) */
-	uint64_t heap;			   /* CodeCache::_heap, CodeHeap* (8) */
-	uint64_t low_bound;		   /* CodeCache::_low_bound (11+) */
-	uint64_t high_bound;		   /* CodeCache::_high_bound (11+) */
-	uint64_t interpreter_code;	   /* AbstractInterpreter::_code, StubQueue* */
-	uint64_t call_stub_return_address; /* StubRoutines::_call_stub_return_address */
+	uint64_t heaps;		   /* CodeCache::_heaps, GrowableArray<CodeHeap*>* (9+) */
+	uint64_t heap;		   /* CodeCache::_heap, CodeHeap* (8) */
+	uint64_t low_bound;	   /* CodeCache::_low_bound (11+) */
+	uint64_t high_bound;	   /* CodeCache::_high_bound (11+) */
+	uint64_t interpreter_code; /* AbstractInterpreter::_code, StubQueue* */
 
 	/* GrowableArray */
 	struct hotspot_field array_len;
@@ -113,7 +112,9 @@ struct hotspot_layout {
 	struct hotspot_field nmethod_verified_entry_offset; /* from code begin (23+) */
 	struct hotspot_field nmethod_deopt_handler_begin;   /* address (9-22) */
 	struct hotspot_field nmethod_deopt_handler_offset;  /* 8: _deoptimize_offset; 23+ */
-	struct hotspot_field nmethod_orig_pc_offset;
+	/* Of calls of method handles, up to 25; likewise. */
+	struct hotspot_field nmethod_deopt_mh_handler_begin;
+	struct hotspot_field nmethod_deopt_mh_handler_offset;
 	struct hotspot_field nmethod_scopes_data_begin; /* address (9-22) */
 	/* From the blob (8), immutable data (23+). */
 	struct hotspot_field nmethod_scopes_data_offset;
@@ -124,7 +125,6 @@ struct hotspot_layout {
 	struct hotspot_field nmethod_immutable_data_size;
 
 	/* Method -> ConstMethod -> ConstantPool -> Symbol, Klass */
-	uint32_t method_size;
 	struct hotspot_field method_const_method;
 	uint32_t const_method_size; /* bytecodes begin so far behind it */
 	struct hotspot_field const_method_constants;
@@ -132,8 +132,7 @@ struct hotspot_layout {
 	struct hotspot_field const_method_signature_index;
 	struct hotspot_field const_method_code_size;
 	struct hotspot_field const_method_flags; /* bit 0: has a line number table */
-	struct hotspot_field const_method_idnum;
-	uint32_t pool_size; /* entries begin so far behind it */
+	uint32_t pool_size;			 /* entries begin so far behind it */
 	struct hotspot_field pool_holder;
 	struct hotspot_field pool_length;
 	struct hotspot_field pool_source_file_name_index;	    /* 15+ */

@@ -49,7 +49,8 @@ struct scope_pc {
 
 struct hotspot_scopes {
 	uint64_t code_begin;
-	uint64_t deopt_handler; /* 0 = not known */
+	uint64_t deopt_handler;	   /* 0 = not known */
+	uint64_t deopt_mh_handler; /* 0 = there is none */
 	uint32_t code_bytes;
 	uint32_t pc_cnt;
 	uint32_t node_cnt;
@@ -396,6 +397,7 @@ int hotspot_scopes_read_memory(const struct remote_mem *mem, bool excludes_zero,
 	scopes->code_begin = blob->code_begin;
 	scopes->code_bytes = (uint32_t)(blob->code_end - blob->code_begin);
 	scopes->deopt_handler = blob->deopt_handler;
+	scopes->deopt_mh_handler = blob->deopt_mh_handler;
 	err = scopes_decode(&raw, excludes_zero, blob->method, scopes);
 	if (!err && scopes->pc_cnt == 0)
 		err = -ENOENT;
@@ -480,6 +482,17 @@ static bool has_inlined(const struct hotspot_scopes *scopes)
 	return false;
 }
 
+/*
+ * A frame that waits to be deoptimised returns there, and its real pc is kept elsewhere. Where it called a method
+ * handle there is another handler (frame::deoptimize() in runtime/frame.cpp, is_deopt_pc() in
+ * code/compiledMethod.hpp).
+ */
+static bool is_deopt_handler(const struct hotspot_scopes *scopes, uint64_t pc)
+{
+	return (scopes->deopt_handler && pc == scopes->deopt_handler) ||
+	       (scopes->deopt_mh_handler && pc == scopes->deopt_mh_handler);
+}
+
 int hotspot_scopes__at(const struct hotspot_scopes *scopes, uint64_t pc, bool is_return_address,
 		       struct hotspot_scope out[HOTSPOT_SCOPES_MAX_DEPTH], size_t *cnt_out)
 {
@@ -488,8 +501,7 @@ int hotspot_scopes__at(const struct hotspot_scopes *scopes, uint64_t pc, bool is
 
 	if (pc < scopes->code_begin || pc - scopes->code_begin > scopes->code_bytes)
 		return -ENOENT;
-	/* A frame that waits to be deoptimised returns there; its real pc is kept elsewhere. */
-	if (scopes->deopt_handler != 0 && pc == scopes->deopt_handler)
+	if (is_deopt_handler(scopes, pc))
 		return is_return_address && has_inlined(scopes) ? -ENODATA : -ENOENT;
 	found = pc_find(scopes, pc - scopes->code_begin);
 	if (!found || (is_return_address && found->offset != pc - scopes->code_begin))

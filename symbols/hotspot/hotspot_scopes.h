@@ -37,7 +37,7 @@ size_t hotspot_scopes__bytes(const struct hotspot_scopes *scopes);
  * The methods at a pc of the nmethod, innermost first; the last one is the nmethod's own method.
  * `pc`: the interrupted instruction itself, or a return address as it stands (not minus 1);
  * `is_return_address` demands the exact match. 0; -ENOENT: nothing is described there; -ENODATA: the
- * frame waits to be deoptimised, so that its return address is the deopt handler's (frame.cpp,
+ * frame waits to be deoptimised, so that its return address is a deopt handler's (frame.cpp,
  * frame::deoptimize()), and which methods were inlined there is not known; -EINVAL: damaged data.
  */
 __must_check int hotspot_scopes__at(const struct hotspot_scopes *scopes, uint64_t pc,

@@ -67,7 +67,9 @@ static const struct fake_field fake_fields[] = {
 	{ "CompiledMethod", "_deopt_handler_begin", "address", { -1, 128, 128, 128, -1 } },
 	{ "nmethod", "_deoptimize_offset", "int", { 148, -1, -1, -1, -1 } },
 	{ "nmethod", "_deopt_handler_offset", "int", { -1, -1, -1, -1, 176 } },
-	{ "nmethod", "_orig_pc_offset", "int", { 200, 320, 300, 304, 208 } },
+	{ "CompiledMethod", "_deopt_mh_handler_begin", "address", { -1, 136, 136, 136, -1 } },
+	{ "nmethod", "_deoptimize_mh_offset", "int", { 152, -1, -1, -1, -1 } },
+	{ "nmethod", "_deopt_mh_handler_offset", "int", { -1, -1, -1, -1, 180 } },
 	{ "CompiledMethod", "_scopes_data_begin", "address", { -1, 120, 120, 120, -1 } },
 	{ "nmethod", "_scopes_data_offset", "int", { 176, -1, -1, -1, 200 } },
 	{ "nmethod", "_scopes_pcs_offset", "int", { 180, 300, 268, 276, 196 } },
@@ -409,6 +411,9 @@ static inline uint64_t fake_nmethod(struct fake_jvm *jvm, size_t heap_idx,
 	fake_set(jvm, blob, "CompiledMethod", "_deopt_handler_begin", tail - 16);
 	fake_set(jvm, blob, "nmethod", "_deoptimize_offset", tail - 16 - blob);
 	fake_set(jvm, blob, "nmethod", "_deopt_handler_offset", tail - 16 - blob);
+	fake_set(jvm, blob, "CompiledMethod", "_deopt_mh_handler_begin", tail - 8);
+	fake_set(jvm, blob, "nmethod", "_deoptimize_mh_offset", tail - 8 - blob);
+	fake_set(jvm, blob, "nmethod", "_deopt_mh_handler_offset", tail - 8 - blob);
 	fake_scopes_fill(jvm, blob, tail);
 	return block;
 }

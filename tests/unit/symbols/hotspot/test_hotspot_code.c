@@ -47,6 +47,7 @@ static void find_reads_the_nmethod_of_every_jdk(void **state)
 		assert_int_equal(blob.entry_bci, -1);
 		assert_int_equal(blob.verified_entry, code + 32);
 		assert_int_equal(blob.deopt_handler, tail - 16);
+		assert_int_equal(blob.deopt_mh_handler, tail - 8);
 		assert_int_equal(blob.pcs_end - blob.pcs_begin, jdk == FAKE_JDK_25 ? 48 : 64);
 		assert_int_equal(blob.scopes_end - blob.scopes_begin, 32);
 		assert_int_equal(blob.metadata_end - blob.metadata_begin,

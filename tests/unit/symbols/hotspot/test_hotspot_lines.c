@@ -66,7 +66,6 @@ enum jdk { JDK8, JDK14, JDK17, JDK21 };
 static void layout_init(struct hotspot_layout *layout, enum jdk jdk)
 {
 	*layout = (struct hotspot_layout){
-		.method_size = 88,
 		.method_const_method = { 8, 8, false },
 		.const_method_size = 48,
 		.const_method_constants = { 8, 8, false },

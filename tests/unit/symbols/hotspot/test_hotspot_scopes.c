@@ -27,6 +27,7 @@
 #define CODE_BEGIN    0x7f1000000040ull
 #define CODE_BYTES    0x1000u
 #define DEOPT_HANDLER (CODE_BEGIN + 0xf00)
+#define MH_HANDLER    (CODE_BEGIN + 0xf20)
 #define OWN	      0x7f2000000008ull
 #define CALLEE	      0x7f2000000108ull
 #define LEAF	      0x7f2000000208ull
@@ -119,6 +120,7 @@ static void nmethod_finish(struct nmethod *nm)
 		.kind = HOTSPOT_BLOB_NMETHOD,
 		.method = OWN,
 		.deopt_handler = DEOPT_HANDLER,
+		.deopt_mh_handler = MH_HANDLER,
 		.pcs_begin = BASE + PCS_AT,
 		.pcs_end = BASE + PCS_AT + nm->pcs,
 		.scopes_begin = BASE + SCOPES_AT,
@@ -173,6 +175,7 @@ static void three_deep_at(bool excludes_zero)
 		{ 0x38, true, -ENOENT, 0, { { 0 } } },
 		{ 0x101, false, 0, 1, { { OWN, 13 } } },
 		{ DEOPT_HANDLER - CODE_BEGIN + 1, false, -ENOENT, 0, { { 0 } } },
+		{ MH_HANDLER - CODE_BEGIN, true, -ENODATA, 0, { { 0 } } },
 		{ DEOPT_HANDLER - CODE_BEGIN, true, -ENODATA, 0, { { 0 } } },
 		{ CODE_BYTES + 1, false, -ENOENT, 0, { { 0 } } },
 		{ (uint64_t)-1, false, -ENOENT, 0, { { 0 } } }, /* in front of the code */
