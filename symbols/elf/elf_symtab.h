@@ -16,7 +16,8 @@
 #include "user/util/attributes.h"
 #include "symbols/elf/elf_file.h"
 
-#define ELF_SYMTAB_MAX_SYMBOLS	  1000000u    /* kept per table; the rest is dropped and counted */
+#define ELF_SYMTAB_MAX_SYMBOLS \
+	1000000u /* kept per table; of the rest the debug log says how many */
 #define ELF_SYMTAB_MAX_BYTES	  (96u << 20) /* of one symbol section read */
 #define ELF_SYMTAB_MAX_NAMES	  (64u << 20) /* bytes of one string section read; of all that is kept */
 #define ELF_SYMTAB_MAX_NAME_BYTES 4096u	      /* longer names are cut */
