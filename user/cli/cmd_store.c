@@ -85,6 +85,7 @@ static void note_damage_of_oldest(void *ctx, const struct store_damage *damage)
 }
 
 struct newest {
+	bool takes_all; /* also windows in which nothing ran */
 	uint64_t last_unix_ns;
 	bool is_unreadable;
 };
@@ -94,7 +95,8 @@ static bool note_end(void *ctx, const struct window *window)
 {
 	struct newest *newest = ctx;
 
-	if (want_samples(NULL, window) && window_end_unix_ns(window) > newest->last_unix_ns)
+	if ((newest->takes_all || want_samples(NULL, window)) &&
+	    window_end_unix_ns(window) > newest->last_unix_ns)
 		newest->last_unix_ns = window_end_unix_ns(window);
 	return false;
 }
@@ -199,6 +201,19 @@ int cmd_store_range(struct store_source *source, struct cmd_store_range *out)
 	if (range.is_last_unsure)
 		return -EIO;
 	*out = range;
+	return 0;
+}
+
+int cmd_store_last_window(struct store_source *source, uint64_t *last_unix_ns_out)
+{
+	struct newest newest = { .takes_all = true };
+	int err = find_newest(source, &newest);
+
+	if (err)
+		return err;
+	if (newest.is_unreadable)
+		return -EIO;
+	*last_unix_ns_out = newest.last_unix_ns;
 	return 0;
 }
 

@@ -37,6 +37,11 @@ struct cmd_store_range {
 __must_check int cmd_store_range(struct store_source *source, struct cmd_store_range *out);
 /* The same of what can be read: it may be unsure at both ends. */
 __must_check int cmd_store_range_known(struct store_source *source, struct cmd_store_range *out);
+/*
+ * When the last window ended, also one without samples, which a host that does nothing has; 0 = there is none.
+ * 0, -EIO as above, or -errno.
+ */
+__must_check int cmd_store_last_window(struct store_source *source, uint64_t *last_unix_ns_out);
 
 #define CMD_STORE_DAMAGE_NAMED 10
 

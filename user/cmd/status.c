@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * jbpf status: shows the last minute of the store, one row per JVM and container, and what jbpfd says
- * of itself. When jbpfd has stopped writing it shows the last minute that there is, with a warning.
+ * jbpf status: shows the last minute of the store (two windows where these are longer), one row per JVM
+ * and container, and what jbpfd says of itself. When jbpfd has stopped writing it shows the last minute
+ * that there is, with a warning.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +23,8 @@
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
 
-#define STATUS_SPAN_NS (60 * CLOCK_NS_PER_S)
+#define STATUS_SPAN_NS	    (60 * CLOCK_NS_PER_S)
+#define STATUS_SPAN_WINDOWS 2
 
 struct status_options {
 	const char *store;
@@ -79,7 +81,7 @@ const struct option_table status_option_table = {
 		"REPAIRED%, UNREPAIRED%: stacks taken while a method was entered or left, whose caller "
 		"could or could not be put back.\n"
 		"\n"
-		"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the store has no samples, 4 (--check) "
+		"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the store has no windows, 4 (--check) "
 		"not well.",
 };
 
@@ -154,22 +156,32 @@ static int status_read(struct status *status, struct store_source *reader, uint6
 	return err ? err : status->err;
 }
 
-/* The last minute is empty: moves the range to the last one that is not. 0, -ENOENT, -errno. */
+/* A minute, or more where windows are so long that a minute may have none. */
+static uint64_t status_span_ns(const struct status_report *report)
+{
+	uint64_t windows_ns;
+
+	if (!status_report_runs(report) ||
+	    __builtin_mul_overflow(report->state.window_ns, STATUS_SPAN_WINDOWS, &windows_ns) ||
+	    windows_ns > report->now_unix_ns)
+		return STATUS_SPAN_NS;
+	return windows_ns > STATUS_SPAN_NS ? windows_ns : STATUS_SPAN_NS;
+}
+
+/* Nothing was written of late: moves the range to where something was. 0, -ENOENT, -errno. */
 static int status_read_older(struct status *status, struct store_source *reader,
 			     struct status_report *report)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	struct cmd_store_range range;
-	uint64_t last;
-	int err = cmd_store_range(reader, &range);
+	uint64_t last, span_ns = status_span_ns(report);
+	int err = cmd_store_last_window(reader, &last);
 
 	if (err)
 		return err;
-	last = range.last_unix_ns;
 	if (!last)
 		return -ENOENT;
 	report->until_unix_ns = last;
-	report->since_unix_ns = last > STATUS_SPAN_NS ? last - STATUS_SPAN_NS : 0;
+	report->since_unix_ns = last > span_ns ? last - span_ns : 0;
 	status->event = (struct status_event){ 0 };
 	info_append_local_time(&text, last);
 	if (!report->is_check && !strbuf_error(&text))
@@ -272,7 +284,6 @@ static int status_run(const struct status_options *options, struct status *statu
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
 	uint64_t now = clock_unix_ns();
 	struct status_report report = {
-		.since_unix_ns = now - STATUS_SPAN_NS,
 		.until_unix_ns = now,
 		.now_unix_ns = now,
 		.event = options->event,
@@ -282,12 +293,14 @@ static int status_run(const struct status_options *options, struct status *statu
 	};
 	int err = status_read_state(options->store, &report);
 
+	report.since_unix_ns = now - status_span_ns(&report);
 	if (!err)
 		err = status_read(status, reader, report.since_unix_ns, report.until_unix_ns);
-	if (!err && status->streams.cnt == 0 && status->streams.host_samples == 0)
+	/* Windows, not samples: a host that does nothing has some, too. */
+	if (!err && status->streams.cnt == 0 && status->streams.window_cnt == 0)
 		err = status_read_older(status, reader, &report);
 	if (err == -ENOENT) {
-		pr_err("the store in '%s' has no samples%s\n", options->store,
+		pr_err("the store in '%s' has no windows%s\n", options->store,
 		       status_report_runs(&report) ? " yet; jbpfd runs: wait for a window" :
 						     "; is jbpfd running?");
 		return CMD_EXIT_NO_SAMPLES;
