@@ -206,6 +206,17 @@ def test_wrong_usage_of_the_daemon_is_exit_2(arguments):
     assert_one_line(run(BIN / "jbpfd", *arguments), 2)
 
 
+def test_a_log_that_nobody_reads_any_more_ends_no_daemon():
+    import subprocess
+    reads, writes = os.pipe()
+    os.close(reads)
+    # Python gives what it starts the system's own SIGPIPE, as a shell does.
+    result = subprocess.run([BIN / "jbpfd", "--xyzzy"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=writes,
+                            timeout=60 * PATIENCE)
+    os.close(writes)
+    assert result.returncode == 2, result
+
+
 def test_unknown_command_is_exit_2():
     result = run(BIN / "jbpf", "frobnicate")
     assert result.returncode == 2 and "frobnicate" in result.stderr

@@ -427,6 +427,11 @@ int daemon_main(int argc, char **argv)
 	char why[DAEMON_WHY_BYTES];
 	int err;
 
+	/*
+	 * Who reads the log may go away, and sampling goes on: writes then fail. jbpfd executes nothing that
+	 * would inherit it; its children set the signals that they need (child_process.h).
+	 */
+	(void)signal(SIGPIPE, SIG_IGN);
 	log_set_program("jbpfd");
 	/*
 	 * Symbol tables and perf maps are read through large buffers that live for a moment. glibc
