@@ -411,8 +411,9 @@ static void close_all(struct daemon *daemon)
 {
 	daemon_compactor_stop(&daemon->compactor);
 	daemon_readers_close(&daemon->readers);
-	recorder__free(daemon->recorder);
+	/* First, while all that its windows may have come from is there. */
 	daemon_writer__free(daemon->writer);
+	recorder__free(daemon->recorder);
 	daemon_metrics_close(&daemon->metrics);
 	daemon_options_release(&daemon->options);
 	if (daemon->signal_fd >= 0)

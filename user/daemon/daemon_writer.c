@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +34,7 @@ struct job {
 	struct window host; /* of the first event */
 	struct window others[EVENT_CNT - 1];
 	size_t other_cnt;
+	char host_name[HOST_NAME_MAX + 1]; /* of all of them: the recorder's may change, and go */
 	struct recorder_stats stats;
 	struct daemon_compactor compactor; /* as it was; only its counters are read */
 	struct daemon_options options;	   /* likewise: its numbers */
@@ -425,6 +428,19 @@ static void drop_window(struct daemon_writer *writer, const struct window *hosts
 			writer->store_dir, why, samples);
 }
 
+static void take_hosts(struct job *job, const struct window *hosts, size_t host_cnt)
+{
+	const char *name = window_label(&hosts[0], WINDOW_LABEL_HOST);
+
+	job->host = hosts[0];
+	job->other_cnt = host_cnt - 1;
+	memcpy(job->others, hosts + 1, job->other_cnt * sizeof(*hosts));
+	(void)snprintf(job->host_name, sizeof(job->host_name), "%s", name);
+	job->host.labels[WINDOW_LABEL_HOST] = job->host_name;
+	for (size_t i = 0; i < job->other_cnt; i++)
+		job->others[i].labels[WINDOW_LABEL_HOST] = job->host_name;
+}
+
 void daemon_writer__end(struct daemon_writer *writer, const struct window *hosts, size_t host_cnt,
 			const struct recorder_stats *stats,
 			const struct daemon_compactor *compactor)
@@ -436,9 +452,7 @@ void daemon_writer__end(struct daemon_writer *writer, const struct window *hosts
 		drop_window(writer, hosts, host_cnt, "out of memory");
 		return;
 	}
-	job->host = hosts[0];
-	job->other_cnt = host_cnt - 1;
-	memcpy(job->others, hosts + 1, job->other_cnt * sizeof(*hosts));
+	take_hosts(job, hosts, host_cnt);
 	job->stats = *stats;
 	job->compactor = *compactor;
 	job->options = writer->options;

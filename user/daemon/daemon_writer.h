@@ -41,7 +41,10 @@ __must_check int daemon_writer__start(struct daemon_writer *writer);
 /* One stream's window, copied. */
 void daemon_writer__add(struct daemon_writer *writer, const struct window *window, const char *text,
 			size_t len);
-/* The window's host records, at least one and at most EVENT_CNT: it is handed to the thread. */
+/*
+ * The window's host records, at least one and at most EVENT_CNT, all of one host, whose name is copied;
+ * the writer sets their other labels. It is handed to the thread.
+ */
 void daemon_writer__end(struct daemon_writer *writer, const struct window *hosts, size_t host_cnt,
 			const struct recorder_stats *stats,
 			const struct daemon_compactor *compactor);

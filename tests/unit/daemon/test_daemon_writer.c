@@ -74,7 +74,7 @@ static void add_stream(struct scene *scene, uint32_t pid, const char *text)
 	free(comm);
 }
 
-static void end_window(struct scene *scene, uint64_t samples)
+static void end_window_of(struct scene *scene, uint64_t samples, const char *host_name)
 {
 	static const struct recorder_stats stats = { .unwind.table_cnt = 3,
 						     .naming_problem = "naming is dead" };
@@ -83,7 +83,13 @@ static void end_window(struct scene *scene, uint64_t samples)
 
 	host.counts.samples = samples;
 	host.labels[WINDOW_LABEL_COMM] = NULL;
+	host.labels[WINDOW_LABEL_HOST] = host_name;
 	daemon_writer__end(scene->writer, &host, 1, &stats, &compactor);
+}
+
+static void end_window(struct scene *scene, uint64_t samples)
+{
+	end_window_of(scene, samples, NULL);
 }
 
 /* Windows with one stream each, of the window's number as pid. */
@@ -104,7 +110,8 @@ struct found {
 	char store_problem[256]; /* of the last host record */
 	char unwind[256];	 /* likewise */
 	char naming_problem[256];
-	bool is_other; /* something that nobody has written */
+	char host[256]; /* of the first host record */
+	bool is_other;	/* something that nobody has written */
 };
 
 static int find(void *ctx, const struct window *window, const char *text, size_t len)
@@ -116,6 +123,9 @@ static int find(void *ctx, const struct window *window, const char *text, size_t
 	found->lost_total += window->lost[WINDOW_LOSS_STORE];
 	found->pids[found->cnt++] = window->pid;
 	if (!window->pid) {
+		if (!*found->host)
+			(void)snprintf(found->host, sizeof(found->host), "%s",
+				       window_label(window, WINDOW_LABEL_HOST));
 		(void)snprintf(found->store_problem, sizeof(found->store_problem), "%s",
 			       window_label(window, WINDOW_LABEL_STORE_PROBLEM));
 		(void)snprintf(found->unwind, sizeof(found->unwind), "%s",
@@ -325,6 +335,24 @@ static void the_store_can_be_another_one_between_two_windows(void **state)
 	assert_int_equal(found.cnt, 4);
 }
 
+/* It lives with the recorder, which may get another one (SIGHUP) or go while windows wait. */
+static void a_window_that_waits_has_a_host_name_of_its_own(void **state)
+{
+	struct scene *scene = *state;
+	char *name = strdup("node-7");
+	struct found found;
+
+	assert_non_null(name);
+	end_window_of(scene, SAMPLES, name);
+	memset(name, 'x', 6);
+	free(name);
+	end_window_of(scene, SAMPLES, "node-8");
+	assert_int_equal(daemon_writer__start(scene->writer), 0);
+	found = written(scene);
+	assert_int_equal(found.cnt, 2);
+	assert_string_equal(found.host, "node-7");
+}
+
 /* As after a SIGHUP, which waits for no disk: it may be slow just then. */
 static void changed_limits_hold_from_the_next_window_that_ends(void **state)
 {
@@ -427,6 +455,7 @@ int main(void)
 		TEST(windows_that_a_slow_disk_loses_have_failed),
 		TEST(windows_that_cannot_be_written_are_counted_in_the_next_that_can),
 		TEST(the_store_can_be_another_one_between_two_windows),
+		TEST(a_window_that_waits_has_a_host_name_of_its_own),
 		TEST(changed_limits_hold_from_the_next_window_that_ends),
 		TEST(what_is_not_well_with_the_store_is_in_the_host_records_and_the_metrics),
 		TEST(windows_without_a_store_are_counted_in_the_next_one),
