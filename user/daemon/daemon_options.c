@@ -283,14 +283,22 @@ static int config_lines(struct daemon_options *options, char *why, size_t why_le
 		.why_len = sizeof(problem),
 		.is_file = true,
 	};
-	char *next;
+	char *end = options->config_text.data + options->config_text.len, *next;
 	int number = 0;
 
-	for (char *line = options->config_text.data; line && *line; line = next) {
+	for (char *line = options->config_text.data; line < end; line = next) {
+		char *line_end = memchr(line, '\n', (size_t)(end - line)) ?: end;
+
 		number++;
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
+		next = line_end + 1;
+		*line_end = '\0';
+		/* A power cut may leave a file of NULs: what is behind one would be passed over. */
+		if (strlen(line) < (size_t)(line_end - line)) {
+			(void)snprintf(why, why_len,
+				       "config file '%s', line %d has bytes that are no text",
+				       options->config, number);
+			return -EINVAL;
+		}
 		if (config_line(&walk, line)) {
 			(void)snprintf(why, why_len, "config file '%s', line %d: %s",
 				       options->config, number, problem);

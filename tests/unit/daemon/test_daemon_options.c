@@ -30,15 +30,20 @@ static int parse(const char *const *args, struct daemon_options *out, char *why,
 
 static char config_path[64];
 
-static void write_config(const char *text)
+static void write_config_bytes(const char *bytes, size_t len)
 {
 	int fd;
 
 	strcpy(config_path, "/tmp/jbpf-config-XXXXXX");
 	fd = mkstemp(config_path);
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	assert_int_equal(write(fd, bytes, len), (ssize_t)len);
 	close(fd);
+}
+
+static void write_config(const char *text)
+{
+	write_config_bytes(text, strlen(text));
 }
 
 static void defaults_are_those_of_the_manual(void **state)
@@ -230,6 +235,45 @@ static void config_errors_name_file_and_line(void **state)
 	}
 }
 
+#define BYTES(literal) .bytes = literal, .len = sizeof(literal) - 1
+
+/* Such as a power cut may leave: what is behind them would be passed over, and all be as by default. */
+static void a_config_with_nuls_is_refused(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		int line; /* 0 = fine */
+	} cases[] = {
+		{ BYTES("\0\0\0\0"), .line = 1 },
+		{ BYTES("\0window = 5s\n"), .line = 1 },
+		{ BYTES("window = 5s\nframes\0\nframes\n"), .line = 2 },
+		{ BYTES("window = 5s\0\n"), .line = 1 },
+		{ BYTES("window = 5s\n\n\0"), .line = 3 },
+		{ BYTES("# fine\n\nwindow = 5s"), .line = 0 },
+		{ BYTES(""), .line = 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *const args[] = { "--config", config_path, NULL };
+		struct daemon_options options;
+		char why[512] = "", expected[256] = "";
+		int err;
+
+		write_config_bytes(cases[i].bytes, cases[i].len);
+		err = parse(args, &options, why, sizeof(why));
+		if (cases[i].line)
+			snprintf(expected, sizeof(expected),
+				 "config file '%s', line %d has bytes that are no text",
+				 config_path, cases[i].line);
+		assert_string_equal(why, expected);
+		assert_int_equal(err, cases[i].line ? -EINVAL : 0);
+		daemon_options_release(&options);
+		unlink(config_path);
+	}
+}
+
 static void missing_config_is_an_error_of_the_system(void **state)
 {
 	static const char *const args[] = { "--config=/nonexistent/jbpf.conf", NULL };
@@ -281,6 +325,7 @@ int main(void)
 		cmocka_unit_test(words_stand_for_their_values),
 		cmocka_unit_test(command_line_wins_over_config),
 		cmocka_unit_test(config_errors_name_file_and_line),
+		cmocka_unit_test(a_config_with_nuls_is_refused),
 		cmocka_unit_test(missing_config_is_an_error_of_the_system),
 		cmocka_unit_test(sampling_differs_only_by_what_the_probe_needs),
 	};
