@@ -215,6 +215,32 @@ def test_install_deps_off_debian_names_the_packages(tmp_path):
     assert len(lines_of(result.stderr)) == 1 and "libbpf-dev" in result.stderr, result.stderr
 
 
+# ---- commands of the docs -----------------------------------------------------------------------
+
+CONFIG = "/etc/jbpf/jbpfd.conf"
+CONFIG_EDITS = [line.strip().split("    #")[0] for page in ("README.md", *(f"docs/{path.name}" for path in (TOP / "docs").glob("*.md")))
+                for line in (TOP / page).read_text().splitlines() if line.startswith("    ") and CONFIG in line]
+
+
+def test_docs_change_the_config_somewhere():
+    assert any("event = cpu," in command for command in CONFIG_EDITS), CONFIG_EDITS
+
+
+@pytest.mark.parametrize("command", CONFIG_EDITS)
+def test_a_change_of_the_config_that_docs_tell_may_be_made_twice(tmp_path, command):
+    """Of the whole line all but what needs the host: the service, and the check of what the kernel allows."""
+    copy = tmp_path / "jbpfd.conf"
+    shutil.copy(SCRIPTS / "systemd" / "jbpfd.conf", copy)
+    words = command.replace(CONFIG, str(copy)).replace("sudo ", "")
+    steps = [step for step in words.split(" && ") if not re.match(r"systemctl |jbpfd --check ", step)]
+    for _ in range(2):
+        for step in steps:
+            run("bash", "-c", step, check=True)
+        result = run(BIN / "jbpfd", "--config", copy, "--version")
+        assert result.returncode == 0, result
+    assert [line for line in lines_of(copy.read_text()) if line.startswith("event")] in ([], ["event = cpu,page-faults,off-cpu"])
+
+
 # ---- check-style --------------------------------------------------------------------------------
 
 @pytest.mark.root
