@@ -161,7 +161,28 @@ static int create_temp(int dir_fd, const char *temp, mode_t mode)
 	return fd < 0 ? -errno : fd;
 }
 
-int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes, size_t len)
+/*
+ * Gives a new file, which its owner alone may read, the owner and permissions of the one whose place it
+ * takes, as far as that is allowed. Never more: what is left of a group that cannot be kept is nothing.
+ */
+static void take_access(int fd, const struct stat *old)
+{
+	mode_t mode = old->st_mode & ACCESSPERMS;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return;
+	if ((st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
+	    fchown(fd, old->st_uid, old->st_gid) && fchown(fd, (uid_t)-1, old->st_gid) &&
+	    st.st_gid != old->st_gid)
+		mode &= ~(mode_t)S_IRWXG;
+	/* Where a sandbox refuses it the file stays as narrow as it is. */
+	(void)fchmod(fd, mode);
+}
+
+/* `old` as in take_access(), instead of `mode`; NULL = a new file. */
+static int write_atomic(int dir_fd, const char *path, mode_t mode, const struct stat *old,
+			const void *bytes, size_t len)
 {
 	char temp[PATH_MAX];
 	int err;
@@ -169,10 +190,12 @@ int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes
 	if ((size_t)snprintf(temp, sizeof(temp), "%s.tmp%d", path, (int)getpid()) >= sizeof(temp))
 		return -ENAMETOOLONG;
 
-	__cleanup_fd int fd = create_temp(dir_fd, temp, mode);
+	__cleanup_fd int fd = create_temp(dir_fd, temp, old ? S_IRUSR | S_IWUSR : mode);
 
 	if (fd < 0)
 		return fd;
+	if (old)
+		take_access(fd, old);
 	err = fs_write_all(fd, bytes, len);
 	if (!err && fsync(fd))
 		err = -errno;
@@ -185,17 +208,22 @@ int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes
 	return fs_sync_parent(dir_fd, path);
 }
 
+int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes, size_t len)
+{
+	return write_atomic(dir_fd, path, mode, NULL, bytes, len);
+}
+
 /*
- * Somebody else put it there, where everybody may: it may lead to any file of whoever runs this. The
- * kernel says the same where fs.protected_symlinks and fs.protected_fifos are on.
+ * Somebody else put it there, where everybody may. A link or a FIFO may lead to any file of whoever runs
+ * this, and a file would stay its owner's. The kernel says the same where fs.protected_symlinks,
+ * fs.protected_fifos and fs.protected_regular are on.
  */
 static bool is_a_trap(int dir_fd, const char *path, const struct stat *st)
 {
 	char parent[PATH_MAX];
 	struct stat dir;
 
-	if (st->st_uid == geteuid() || !(S_ISLNK(st->st_mode) || S_ISFIFO(st->st_mode)) ||
-	    parent_of(path, parent))
+	if (st->st_uid == geteuid() || parent_of(path, parent))
 		return false;
 	return fstatat(dir_fd, parent, &dir, 0) == 0 && (dir.st_mode & S_IWOTH) &&
 	       st->st_uid != dir.st_uid;
@@ -206,9 +234,12 @@ int fs_write_output(int dir_fd, const char *path, mode_t mode, const void *bytes
 	struct stat st;
 	int err;
 
-	if (fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) || S_ISREG(st.st_mode))
+	if (fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW))
 		return fs_write_atomic(dir_fd, path, mode, bytes, len);
-	if (is_a_trap(dir_fd, path, &st))
+	if (S_ISREG(st.st_mode))
+		return write_atomic(dir_fd, path, mode, is_a_trap(dir_fd, path, &st) ? NULL : &st,
+				    bytes, len);
+	if ((S_ISLNK(st.st_mode) || S_ISFIFO(st.st_mode)) && is_a_trap(dir_fd, path, &st))
 		return -EACCES;
 
 	__cleanup_fd int fd = openat(dir_fd, path,

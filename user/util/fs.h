@@ -52,9 +52,10 @@ int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes
 
 /*
  * For a path that a person typed. A regular file, or one that is not there yet, is written
- * atomically as above; what is there and is something else (/dev/null, /dev/stdout, a FIFO, a
- * link) is written to and stays what it is. A link or FIFO that another user put into a directory
- * that everybody may write to is refused with -EACCES. 0 or -errno.
+ * atomically as above; one that is there keeps its permissions, and its owner where that is allowed,
+ * but for another user's in a directory that everybody may write to. What is there and is something
+ * else (/dev/null, /dev/stdout, a FIFO, a link) is written to and stays what it is. A link or FIFO
+ * that another user put into such a directory is refused with -EACCES. 0 or -errno.
  */
 __must_check int fs_write_output(int dir_fd, const char *path, mode_t mode, const void *bytes,
 				 size_t len);

@@ -316,6 +316,86 @@ static void fs_write_output_writes_a_regular_file_whole_or_not_at_all(void **sta
 	assert_int_not_equal(before.st_ino, after.st_ino); /* another file, renamed over */
 }
 
+static mode_t mode_of(const struct fixture *fixture, const char *name)
+{
+	struct stat st;
+
+	assert_int_equal(fstatat(fixture->fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+	return st.st_mode & 07777;
+}
+
+static void write_with_mode(const struct fixture *fixture, const char *name, mode_t mode)
+{
+	write_bytes(fixture, name, 1);
+	assert_int_equal(fchmodat(fixture->fd, name, mode, 0), 0);
+}
+
+/* A profile names programs and methods: who has closed its file to others did so on purpose. */
+static void fs_write_output_keeps_who_may_read_the_file(void **state)
+{
+	static const mode_t modes[] = { 0600, 0640, 0664, 0444, 0400 };
+	struct fixture *fixture = *state;
+	struct stat st;
+
+	umask(022);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		write_with_mode(fixture, "file", modes[i]);
+		assert_int_equal(fs_write_output(fixture->fd, "file", 0644, "new", 3), 0);
+		assert_int_equal(mode_of(fixture, "file"), modes[i]);
+		assert_int_equal(unlinkat(fixture->fd, "file", 0), 0);
+	}
+	assert_int_equal(fs_write_output(fixture->fd, "file", 0644, "new", 3), 0);
+	assert_int_equal(mode_of(fixture, "file"), 0644);
+	assert_int_equal(entry_count(fixture), 1);
+	if (geteuid() != 0)
+		return; /* the rest needs two users */
+	assert_int_equal(fchownat(fixture->fd, "file", 12345, 23456, 0), 0);
+	assert_int_equal(fs_write_output(fixture->fd, "file", 0644, "newer", 5), 0);
+	assert_int_equal(fstatat(fixture->fd, "file", &st, 0), 0);
+	assert_int_equal(st.st_uid, 12345);
+	assert_int_equal(st.st_gid, 23456);
+}
+
+/* Tried where there is root. What a group might read that cannot be kept, no other one may. */
+static void fs_write_output_of_a_stranger_gives_its_group_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(mkdirat(fixture->fd, "all", 0700), 0);
+	assert_int_equal(fchmodat(fixture->fd, "all", 0777, 0), 0);
+	assert_int_equal(fchmodat(fixture->fd, ".", 0755, 0), 0);
+	write_with_mode(fixture, "all/file", 0660);
+	assert_int_equal(fchownat(fixture->fd, "all", 12345, -1, 0), 0);
+	assert_int_equal(fchownat(fixture->fd, "all/file", 12345, 0, 0), 0);
+	assert_int_equal(setegid(12345), 0);
+	assert_int_equal(seteuid(12345), 0);
+	assert_int_equal(fs_write_output(fixture->fd, "all/file", 0644, "new", 3), 0);
+	assert_int_equal(seteuid(0), 0);
+	assert_int_equal(setegid(0), 0);
+	assert_int_equal(mode_of(fixture, "all/file"), 0600);
+}
+
+/* It waits there for whoever has more rights, to get what he writes. */
+static void fs_write_output_gives_nothing_to_who_put_a_file_where_all_may(void **state)
+{
+	struct fixture *fixture = *state;
+	struct stat st;
+
+	if (geteuid() != 0)
+		skip();
+	umask(022);
+	assert_int_equal(mkdirat(fixture->fd, "all", 0700), 0);
+	assert_int_equal(fchmodat(fixture->fd, "all", 01777, 0), 0);
+	write_with_mode(fixture, "all/file", 0666);
+	assert_int_equal(fchownat(fixture->fd, "all/file", 12345, 12345, 0), 0);
+	assert_int_equal(fs_write_output(fixture->fd, "all/file", 0640, "new", 3), 0);
+	assert_int_equal(fstatat(fixture->fd, "all/file", &st, 0), 0);
+	assert_int_equal(st.st_uid, 0);
+	assert_int_equal(st.st_mode & 07777, 0640);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +421,13 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			fs_write_output_writes_a_regular_file_whole_or_not_at_all, setup, teardown),
+		cmocka_unit_test_setup_teardown(fs_write_output_keeps_who_may_read_the_file, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(
+			fs_write_output_of_a_stranger_gives_its_group_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			fs_write_output_gives_nothing_to_who_put_a_file_where_all_may, setup,
+			teardown),
 	};
 
 	return cmocka_run_group_tests_name("util_fs", tests, NULL, NULL);
