@@ -208,7 +208,9 @@ static int take_duration(const struct option_row *row, const char *value, uint64
 
 static int take_text(const struct option_row *row, const char *value, const char **field)
 {
-	if (strlen(value) < row->min)
+	size_t len = strlen(value);
+
+	if (len < row->min || (row->max && len > row->max))
 		return -EINVAL;
 	*field = value;
 	return 0;

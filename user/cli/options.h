@@ -21,11 +21,11 @@
 /* How the value of an option is read, and the type of the field that it is written to. */
 enum option_kind {
 	OPTION_KIND_FLAG = 0, /* there is no value; bool: true */
-	OPTION_KIND_TEXT,     /* const char *, borrowed; at least `min` bytes */
-	OPTION_KIND_FILE,     /* the same; names a file */
-	OPTION_KIND_DIR,      /* the same; names a directory */
-	OPTION_KIND_WORD,     /* an enum or bool: the place of the word among `words`, plus `min` */
-	OPTION_KIND_NUMBER,   /* uint32_t, within [min, max] */
+	OPTION_KIND_TEXT,   /* const char *, borrowed; `min` bytes or more, up to `max` unless 0 */
+	OPTION_KIND_FILE,   /* the same; names a file */
+	OPTION_KIND_DIR,    /* the same; names a directory */
+	OPTION_KIND_WORD,   /* an enum or bool: the place of the word among `words`, plus `min` */
+	OPTION_KIND_NUMBER, /* uint32_t, within [min, max] */
 	OPTION_KIND_DURATION, /* uint64_t, nanoseconds; within [min, max] unless max is 0 */
 	OPTION_KIND_SIZE,     /* uint64_t, bytes */
 	OPTION_KIND_TIME,     /* uint64_t, Unix nanoseconds */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,7 +86,8 @@ static const struct option_row setting_rows[] = {
 	  .metavar = "NAME",
 	  .help = "name of this host in profiles (NODE_NAME of the environment, else the host's own)",
 	  .min = 1,
-	  .wants = "a name",
+	  .max = HOST_NAME_MAX,
+	  .wants = "a name of at most 64 bytes",
 	  OPTION_FIELD(struct daemon_options, host) },
 	{ .name = "event",
 	  .kind = OPTION_KIND_OWN,

@@ -15,7 +15,9 @@
 #include "user/daemon/daemon_options.h"
 #include "user/util/cleanup.h"
 
-#define ARGS_MAX 16
+#define ARGS_MAX 17
+/* 64 bytes: as long as a host's name may be. */
+#define LONG_NAME "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 static int parse(const char *const *args, struct daemon_options *out, char *why, size_t why_len)
 {
@@ -72,12 +74,23 @@ static void defaults_are_those_of_the_manual(void **state)
 
 static void every_option_is_taken(void **state)
 {
-	static const char *const args[] = {
-		"--store=/s",	 "--frequency=49", "--window=5s",	"--max-depth=64",
-		"--jit=off",	 "--keep-age=1d",  "--keep-bytes=1M",	"--pid=7",
-		"--pid=8",	 "--cgroup=/a",	   "--cgroup=/b",	"--log-level=debug",
-		"--compact=off", "--check",	   "--keep-moments=3h", NULL
-	};
+	static const char *const args[] = { "--store=/s",
+					    "--frequency=49",
+					    "--window=5s",
+					    "--max-depth=64",
+					    "--jit=off",
+					    "--keep-age=1d",
+					    "--keep-bytes=1M",
+					    "--pid=7",
+					    "--pid=8",
+					    "--cgroup=/a",
+					    "--cgroup=/b",
+					    "--log-level=debug",
+					    "--compact=off",
+					    "--check",
+					    "--keep-moments=3h",
+					    "--host=" LONG_NAME,
+					    NULL };
 	struct daemon_options options;
 	char why[256];
 
@@ -91,6 +104,7 @@ static void every_option_is_taken(void **state)
 	assert_int_equal(options.keep_age_ns, 86400000000000ull);
 	assert_int_equal(options.keep_bytes, 1 << 20);
 	assert_int_equal(options.keep_moments_ns, 3 * 3600 * 1000000000ull);
+	assert_string_equal(options.host, LONG_NAME);
 	assert_false(options.compact);
 	assert_int_equal(options.pid_cnt, 2);
 	assert_int_equal(options.pids[1], 8);
@@ -129,6 +143,9 @@ static void wrong_usage_is_refused_in_one_line(void **state)
 		  "--jit: 'magic' is not one of auto, vmstructs, perfmap, attach, off; see jbpfd --help" },
 		{ { "--pid=-1" }, "--pid: '-1' is not a process id; see jbpfd --help" },
 		{ { "--store=" }, "--store: '' is not a path; see jbpfd --help" },
+		{ { "--host=" }, "--host: '' is not a name of at most 64 bytes; see jbpfd --help" },
+		{ { "--host=" LONG_NAME "x" },
+		  "--host: '" LONG_NAME "x' is not a name of at most 64 bytes; see jbpfd --help" },
 		{ { "--compact=yes" }, "--compact: 'yes' is not one of off, on; see jbpfd --help" },
 		{ { "--keep-bytes=5 G" },
 		  "--keep-bytes: '5 G' is not a size, such as 5G; see jbpfd --help" },
