@@ -10,6 +10,8 @@ import pytest
 from harness.containers import java
 from harness.processes import children_of
 from harness.programs import BIN, is_gone, jbpf, lines_of, run, wait_until
+from harness.recent import some_seconds_ago
+from harness.store import make_store
 from harness.terminal import Terminal
 
 TOP = [BIN / "jbpf", "top"]
@@ -226,11 +228,14 @@ def test_what_does_not_match_or_cannot_be_read_is_one_line(recording, container,
         assert result.stdout == ""
 
 
-@pytest.mark.live
-def test_an_unknown_terminal_is_told(recording, terminal):
-    top = terminal("--store", recording.store, environment={"TERM": "no-such-terminal"})
+@pytest.mark.parametrize("name, said", [("no-such-terminal", "is not known here"), ("dumb", "cannot move its cursor")])
+def test_a_terminal_that_shows_no_screen_is_told_before_anything_is_drawn(terminal, tmp_path, name, said):
+    begin = some_seconds_ago()
+    store = make_store(tmp_path / "store", f"window start={begin} pid=42 samples=7 comm=java\n\tjava;x 7\n"
+                                           f"window start={begin} samples=7\ncommit\n")
+    top = terminal("--store", store, environment={"TERM": name})
     assert top.wait_end() == 1
-    assert "the terminal 'no-such-terminal' is not known" in top.text()
+    assert lines_of(top.text().strip()) == [f"jbpf-top: the terminal '{name}' {said}; set TERM, or use --once for a plain table"]
 
 
 # ---- by itself ----

@@ -101,6 +101,14 @@ static void make_attributes(struct top_terminal *terminal)
 	}
 }
 
+/* TERM=dumb is known, and scrolls: each change would be a screen more. */
+static bool can_move_cursor(void)
+{
+	const char *move = tigetstr("cup");
+
+	return move && move != (const char *)-1;
+}
+
 /* The kernel reports a new size by this signal. A parent may have blocked it for us: perf record does. */
 static void unblock_size_changes(void)
 {
@@ -125,12 +133,12 @@ int top_terminal__open(struct top_terminal **out, char *why, size_t why_len)
 	unblock_size_changes();
 	terminal->is_ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 	terminal->screen = newterm(NULL, stdout, stdin);
-	if (!terminal->screen) {
-		snprintf(
-			why, why_len,
-			"the terminal '%s' is not known here; set TERM, or use --once for a plain table",
-			term ? term : "");
-		free(terminal);
+	if (!terminal->screen || !can_move_cursor()) {
+		snprintf(why, why_len,
+			 "the terminal '%s' %s; set TERM, or use --once for a plain table",
+			 term ? term : "",
+			 terminal->screen ? "cannot move its cursor" : "is not known here");
+		top_terminal__free(terminal);
 		return -ENOTTY;
 	}
 	(void)set_term(terminal->screen);
@@ -151,8 +159,10 @@ void top_terminal__free(struct top_terminal *terminal)
 {
 	if (!terminal)
 		return;
-	(void)endwin();
-	delscreen(terminal->screen);
+	if (terminal->screen) {
+		(void)endwin();
+		delscreen(terminal->screen);
+	}
 	free(terminal);
 }
 
