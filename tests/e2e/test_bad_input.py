@@ -217,6 +217,15 @@ def test_a_log_that_nobody_reads_any_more_ends_no_daemon():
     assert result.returncode == 2, result
 
 
+@pytest.mark.root
+def test_a_check_that_cannot_be_written_has_failed(everybodys_bin):
+    import subprocess
+    with open("/dev/full", "w") as full:
+        result = subprocess.run([*NOBODY, everybodys_bin / "jbpfd", "--check"], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True,
+                                timeout=60 * PATIENCE)
+    assert (result.returncode, result.stderr) == (1, "jbpfd: standard output: No space left on device\n"), result
+
+
 def test_unknown_command_is_exit_2():
     result = run(BIN / "jbpf", "frobnicate")
     assert result.returncode == 2 and "frobnicate" in result.stderr

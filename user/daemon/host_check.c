@@ -461,6 +461,7 @@ static void check_store(struct check_run *run, const char *dir)
 int host_check(const struct host_check_options *options, FILE *out)
 {
 	struct check_run run = { .out = out, .options = options };
+	int err;
 
 	read_facts(&run.facts);
 	check_kernel(&run);
@@ -481,5 +482,12 @@ int host_check(const struct host_check_options *options, FILE *out)
 		run.failed ? "This host cannot be profiled: see the lines marked FAIL." :
 		run.less ? "This host can be profiled, with the losses of the lines marked less." :
 			   "This host can be profiled, nothing is missing.");
+	/* Whatever the host allows: nobody has been told. */
+	errno = 0;
+	if (fflush(out) || ferror(out)) {
+		err = errno ? -errno : -EIO;
+		pr_err("standard output: %s\n", errstr(err));
+		return err;
+	}
 	return run.failed ? -EPERM : 0;
 }

@@ -17,7 +17,7 @@ struct host_check_options {
 
 /*
  * Prints one line per capability and feature. 0 when the host can be profiled (some names may
- * still be missing), -EPERM or another -errno when it cannot.
+ * still be missing), -EPERM when it cannot, or -errno when `out` could not be written, which is said.
  */
 __must_check int host_check(const struct host_check_options *options, FILE *out);
 
