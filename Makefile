@@ -20,7 +20,8 @@ DESTDIR ?=
 CC      ?= cc
 CLANG   ?= clang
 BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# Also of sources that belong to another user, as in a build with sudo or in a container.
+VERSION := $(shell git -c safe.directory="$(CURDIR)" describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 ifeq ($(DEV),1)
 BUILD := build-dev

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is shipped: the Debian package is whole, and the Kubernetes manifest gives jbpfd just what
 the systemd unit gives it - and that is enough, in a container that is not privileged."""
+import importlib.machinery
+import importlib.util
 import os
 import re
 import shutil
@@ -32,12 +34,47 @@ def manifest():
 
 # ---- the Debian package -------------------------------------------------------------------------
 
+# What git says of a commit, and what it is as a version of a package and of a chart.
+VERSIONS = [
+    ("1.2", "1.2", "1.2.0"),
+    ("v1.2.3", "1.2.3", "1.2.3"),
+    ("1.2-dirty", "1.2+dirty", "1.2.0+dirty"),
+    ("1.2-5-gabc123", "1.2+5.gabc123", "1.2.0+5.gabc123"),
+    ("1.2-rc1", "1.2~rc1", "1.2.0-rc1"),
+    ("v1.2.3-beta2-5-gabc123-dirty", "1.2.3~beta2+5.gabc123.dirty", "1.2.3-beta2+5.gabc123.dirty"),
+]
+
+
+def version_of_package(said):
+    script = f'eval "$(sed -n "/^version_of()/,/^}}/p" "{TOP}/scripts/package/make-deb")"; version_of "$1"'
+    return run("bash", "-c", script, "version_of", said, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize("said, package_version, chart_version", VERSIONS)
+def test_a_version_is_one_of_packages_and_charts(said, package_version, chart_version):
+    path = str(TOP / "scripts/package/make-chart")
+    make_chart = importlib.machinery.SourceFileLoader("make_chart", path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_chart", make_chart))
+    make_chart.exec_module(module)
+    assert version_of_package(said) == package_version
+    assert module.chart_version(said) == chart_version
+
+
+def test_versions_of_packages_sort_as_they_came():
+    order = [version_of_package(said) for said in ("0ba093c7", "1.2-rc1", "1.2-rc1-3-gabc123", "1.2-rc2", "1.2", "1.2-5-gabc123", "1.3-rc1")]
+    for older, newer in zip(order, order[1:]):
+        run("dpkg", "--compare-versions", older, "lt", newer, check=True)
+
+
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
     """The package, unpacked, and what dpkg says about it."""
     out = tmp_path_factory.mktemp("deb")
+    # Sources may lie anywhere.
+    top = out / "path with blanks"
+    top.symlink_to(TOP)
     # Symbols are a package of their own, of which nothing is judged.
-    made = run(TOP / "scripts/package/make-deb", out, timeout=300, env=os.environ | {"DEB_BUILD_OPTIONS": "noautodbgsym"})
+    made = run(top / "scripts/package/make-deb", out, timeout=300, env=os.environ | {"DEB_BUILD_OPTIONS": "noautodbgsym"})
     assert made.returncode == 0, made.stderr
     path = next(Path(line) for line in made.stdout.splitlines() if "/jbpf_" in line)
     root = out / "root"
