@@ -59,6 +59,7 @@ child_begin(child_main_fn main, const void *ctx, const int sockets[2], pid_t par
 {
 	int err = child_process_end_with(parent);
 
+	log_limits_begin_child();
 	if (sockets[0] >= 0)
 		close(sockets[0]);
 	_exit(exit_status(err ? err : main(sockets[1], ctx)));

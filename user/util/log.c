@@ -131,10 +131,16 @@ void log_print(enum log_level level, const char *format, ...)
 
 /*
  * Of all limits: jbpfd has two threads. Not held while a line is written, which may wait. A child that is
- * forked beside another thread must not log with limits: that one may have had it.
+ * forked beside another thread gets a fresh one: that one may have had it.
  */
 static pthread_mutex_t limits_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct log_limit *limits; /* that have let something through */
+
+void log_limits_begin_child(void)
+{
+	/* What it was about to change is a count, or a site that is not in the list: both do no harm. */
+	(void)pthread_mutex_init(&limits_lock, NULL);
+}
 
 bool log_limit_pass(struct log_limit *limit, uint64_t now_ns, uint32_t *held)
 {

@@ -64,6 +64,12 @@ bool log_limit_pass(struct log_limit *limit, uint64_t now_ns, uint32_t *held);
 void log_print_limited(struct log_limit *limit, enum log_level level, const char *format, ...)
 	__printf_like(3, 4);
 
+/*
+ * In a child that was forked beside another thread, before it logs: that one may have had the lock of the
+ * limits, and is not there to give it back.
+ */
+void log_limits_begin_child(void);
+
 /* Says what was held back in spans that are over; to be called now and then. */
 void log_limits_report(uint64_t now_ns);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Messages: one line each, filtered by level, prefixed for people or for journald. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -231,6 +234,47 @@ static void errors_have_a_text_with_either_sign(void **state)
 	assert_non_null(strstr(errstr(99999), "99999"));
 }
 
+static atomic_bool hammers;
+
+/* Has the lock of the limits most of the time. */
+static void *hammer(void *arg)
+{
+	while (atomic_load(&hammers))
+		pr_warn_limited("said often\n");
+	return arg;
+}
+
+/* As jbpfd's merging child beside the thread that writes. */
+static void a_child_logs_whatever_another_thread_was_at_when_it_was_forked(void **state)
+{
+	struct capture capture = capture_begin();
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	int hung_cnt = 0;
+	pthread_t thread;
+
+	(void)state;
+	atomic_store(&hammers, true);
+	assert_int_equal(pthread_create(&thread, NULL, hammer, NULL), 0);
+	for (int i = 0; i < 200 && !hung_cnt; i++) {
+		pid_t pid = fork();
+		int status;
+
+		if (pid == 0) {
+			alarm(10); /* SIGALRM ends one that waits for ever */
+			log_limits_begin_child();
+			pr_warn_limited("from a child\n");
+			_exit(0);
+		}
+		assert_true(pid > 0);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		hung_cnt += status != 0;
+	}
+	atomic_store(&hammers, false);
+	(void)pthread_join(thread, NULL);
+	capture_end(capture, &out);
+	assert_int_equal(hung_cnt, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +285,8 @@ int main(void)
 				       setup),
 		cmocka_unit_test(a_site_that_says_too_much_is_counted_instead),
 		cmocka_unit_test_setup(what_was_held_back_is_told_once, setup),
+		cmocka_unit_test_setup(
+			a_child_logs_whatever_another_thread_was_at_when_it_was_forked, setup),
 		cmocka_unit_test_setup(long_messages_are_cut_to_one_line, setup),
 		cmocka_unit_test_setup(errors_have_a_text_with_either_sign, setup),
 	};
