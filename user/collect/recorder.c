@@ -70,26 +70,26 @@ struct recorder {
 	uint64_t past_cpu_ns;	 /* of namers that were replaced */
 	uint64_t stack_bytes;
 	bool are_pids_foreign;
-	char host[HOST_NAME_MAX + 1];
+	bool hands_out;		      /* something of a window, and not its end yet */
+	char host[HOST_NAME_MAX + 1]; /* of the window that is or was handed out last */
 };
-
-static void set_host(struct recorder *recorder)
-{
-	const char *name = recorder->options.host;
-
-	if (name && *name)
-		snprintf(recorder->host, sizeof(recorder->host), "%s", name);
-	else
-		host_name(recorder->host, sizeof(recorder->host));
-}
 
 /* ---- windows that are handed out ---- */
 
+/* An image may get its name while jbpfd runs. Windows follow one another: all of each has one name. */
+static void begin_handing_out(struct recorder *recorder)
+{
+	if (!recorder->hands_out)
+		host_name_update(recorder->options.host, recorder->host, sizeof(recorder->host));
+	recorder->hands_out = true;
+}
+
 static void pass_stream(void *ctx, const struct window *named, const char *text, size_t len)
 {
-	const struct recorder *recorder = ctx;
+	struct recorder *recorder = ctx;
 	struct window window = *named;
 
+	begin_handing_out(recorder);
 	window.labels[WINDOW_LABEL_HOST] = recorder->host;
 	recorder->sink.stream(recorder->sink.ctx, &window, text, len);
 }
@@ -100,6 +100,7 @@ static void pass_end(void *ctx, const struct pending_window *window, struct wind
 	struct recorder *recorder = ctx;
 	struct recorder_stats stats;
 
+	begin_handing_out(recorder);
 	recorder->stack_bytes = window->stack_bytes;
 	recorder__stats(recorder, &stats);
 	stats.begin_boot_ns = window->closed_ns;
@@ -108,6 +109,7 @@ static void pass_end(void *ctx, const struct pending_window *window, struct wind
 	for (size_t i = 0; i < host_cnt; i++)
 		hosts[i].labels[WINDOW_LABEL_HOST] = recorder->host;
 	recorder->sink.end(recorder->sink.ctx, hosts, host_cnt, &stats);
+	recorder->hands_out = false;
 	sight_table__expire(recorder->sights);
 }
 
@@ -242,7 +244,7 @@ int recorder_open_with(const struct recorder_options *options, const struct reco
 	}
 	recorder->options = *options;
 	recorder->options.probe.ignores_opt_out = options->ignores_opt_out;
-	set_host(recorder);
+	host_name_update(options->host, recorder->host, sizeof(recorder->host));
 	recorder->sink = *sink;
 	recorder->source.ops = source;
 	recorder->epoll_fd = -1;
@@ -302,7 +304,6 @@ static void adopt_change(struct recorder *recorder)
 		return;
 	recorder->changes = false;
 	recorder->options = *next;
-	set_host(recorder);
 	if (namer_link__change(recorder->link, &link_options, forgets))
 		pr_warn("recorder: no memory to pass the new options on\n");
 	if (unwinds_else)

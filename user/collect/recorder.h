@@ -31,7 +31,7 @@ struct recorder_options {
 	enum jit_mode jit;
 	bool keeps_parameters; /* names of methods in Java have theirs */
 	enum unwind_mode unwind;
-	const char *host; /* its name, as the label has it; NULL = $NODE_NAME, else gethostname() */
+	const char *host;     /* its name, as the label has it; NULL = as host_name() says */
 	bool ignores_opt_out; /* also processes that do not want to be profiled */
 };
 

@@ -2,6 +2,7 @@
 /* See host_name.h. */
 #include "user/host/host_name.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,4 +17,15 @@ void host_name(char *out, size_t len)
 	else if (gethostname(out, len - 1))
 		out[0] = '\0';
 	out[len - 1] = '\0';
+}
+
+void host_name_update(const char *given, char *name, size_t len)
+{
+	char now[HOST_NAME_MAX + 1];
+
+	host_name(now, sizeof(now));
+	if (given && *given)
+		(void)snprintf(name, len, "%s", given);
+	else if (*now)
+		(void)snprintf(name, len, "%s", now);
 }

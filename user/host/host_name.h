@@ -11,4 +11,10 @@
  */
 void host_name(char *out, size_t len);
 
+/*
+ * What the name is by now: the one that was given (NULL or "": none was), else that of host_name(). One
+ * that was known stays when neither is.
+ */
+void host_name_update(const char *given, char *name, size_t len);
+
 #endif
