@@ -243,11 +243,6 @@ static void write_window(struct daemon_writer *writer, struct job *job)
 	int err;
 
 	job->host.lost[WINDOW_LOSS_STORE] += writer->lost_samples + lost;
-	if (!writer->store) {
-		writer->lost_samples = job->host.lost[WINDOW_LOSS_STORE] + job->host.counts.samples;
-		report_commit(writer, -ENODEV);
-		return;
-	}
 	take_limits(writer, &job->options);
 	lost += job->lost_samples + add_streams(writer, job);
 	job->host.lost[WINDOW_LOSS_STORE] += lost - job->lost_before;
@@ -342,17 +337,11 @@ void daemon_writer__free(struct daemon_writer *writer)
 
 int daemon_writer__open(struct daemon_writer *writer, const struct daemon_options *options)
 {
-	char *store_dir = strdup(options->store);
-
-	if (!store_dir)
+	writer->store_dir = strdup(options->store);
+	if (!writer->store_dir)
 		return -ENOMEM;
-	free(writer->store_dir);
-	writer->store_dir = store_dir;
 	writer->options = *options;
 	writer->limits = limits_of(options);
-	/* The lock is per open file: the old writer must go first. */
-	store_writer__free(take_ptr(writer->store));
-	writer->next_retain_ns = 0;
 	return store_writer__open(options->store, &writer->limits, &writer->store);
 }
 

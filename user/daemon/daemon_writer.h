@@ -27,7 +27,7 @@ struct daemon_writer *daemon_writer__new(struct daemon_metrics *metrics);
 /* Ends the thread when all was written that was handed over. NULL is fine. */
 void daemon_writer__free(struct daemon_writer *writer);
 
-/* Opens the store, or another one. Idle. 0, -ENOMEM or -errno of store_writer__open(). */
+/* Opens the store, once and before the thread is started. 0, -ENOMEM or -errno of store_writer__open(). */
 __must_check int daemon_writer__open(struct daemon_writer *writer,
 				     const struct daemon_options *options);
 /*

@@ -315,26 +315,6 @@ static void windows_that_cannot_be_written_are_counted_in_the_next_that_can(void
 	assert_int_equal(scene->metrics.metrics.counts.samples, 4 * SAMPLES);
 }
 
-static void the_store_can_be_another_one_between_two_windows(void **state)
-{
-	struct scene *scene = *state;
-	struct test_store other;
-	struct daemon_options options = { .store = other.dir };
-	struct found found;
-
-	test_store_make(&other);
-	assert_int_equal(daemon_writer__start(scene->writer), 0);
-	hand_over(scene, 2);
-	daemon_writer__wait(scene->writer);
-	assert_int_equal(daemon_writer__open(scene->writer, &options), 0);
-	hand_over(scene, 3);
-	daemon_writer__wait(scene->writer);
-	assert_true(test_exists(&other, TEST_FILE));
-	test_store_remove(&other);
-	found = written(scene);
-	assert_int_equal(found.cnt, 4);
-}
-
 /* It lives with the recorder, which may get another one (SIGHUP) or go while windows wait. */
 static void a_window_that_waits_has_a_host_name_of_its_own(void **state)
 {
@@ -396,27 +376,6 @@ static void what_is_not_well_with_the_store_is_in_the_host_records_and_the_metri
 	assert_true(test_exists(&scene->store, old));
 }
 
-static void windows_without_a_store_are_counted_in_the_next_one(void **state)
-{
-	struct scene *scene = *state;
-	struct daemon_options nowhere = { .store = (char *)(uintptr_t) "/dev/null/store" };
-	struct found found;
-
-	assert_int_equal(daemon_writer__start(scene->writer), 0);
-	hand_over(scene, 1);
-	daemon_writer__wait(scene->writer);
-	assert_int_not_equal(daemon_writer__open(scene->writer, &nowhere), 0);
-	hand_over(scene, 2);
-	daemon_writer__wait(scene->writer);
-	assert_true(daemon_writer__has_failed(scene->writer));
-	assert_int_equal(daemon_writer__open(scene->writer, &scene->options), 0);
-	hand_over(scene, 1);
-	found = written(scene);
-	assert_int_equal(found.cnt, 4);
-	assert_int_equal(found.lost[3], 2 * SAMPLES);
-	assert_int_equal(found.lost_total, 2 * SAMPLES);
-}
-
 static void freeing_waits_for_what_was_handed_over(void **state)
 {
 	struct scene *scene = *state;
@@ -454,11 +413,9 @@ int main(void)
 		TEST(a_disk_that_is_too_slow_loses_the_newest_windows_and_counts_them_all),
 		TEST(windows_that_a_slow_disk_loses_have_failed),
 		TEST(windows_that_cannot_be_written_are_counted_in_the_next_that_can),
-		TEST(the_store_can_be_another_one_between_two_windows),
 		TEST(a_window_that_waits_has_a_host_name_of_its_own),
 		TEST(changed_limits_hold_from_the_next_window_that_ends),
 		TEST(what_is_not_well_with_the_store_is_in_the_host_records_and_the_metrics),
-		TEST(windows_without_a_store_are_counted_in_the_next_one),
 		TEST(freeing_waits_for_what_was_handed_over),
 		TEST(a_thread_that_never_started_leaves_nothing_behind),
 	};
