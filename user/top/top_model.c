@@ -47,7 +47,6 @@ struct top_model {
 	uint64_t frozen_running_ns[EVENT_CNT];
 	bool is_frozen;
 	uint64_t generation;
-	uint64_t lost; /* that did not reach the model */
 	struct streams others;
 };
 
@@ -81,12 +80,6 @@ void top_model__free(struct top_model *model)
 uint64_t top_model__generation(const struct top_model *model)
 {
 	return model->generation;
-}
-
-void top_model__note_lost(struct top_model *model, uint64_t samples)
-{
-	model->lost = add_saturated(model->lost, samples);
-	model->generation++;
 }
 
 /* ---- which windows count ---- */
@@ -601,7 +594,6 @@ static void add_host_now(const struct window *host, struct top_host *out)
 static void sum_named(const struct top_model *model, enum event event, struct top_host *out)
 {
 	out->end_unix_ns = end_of(model, event);
-	out->lost = model->lost;
 	for (size_t i = 0; i < model->host_cnt; i++) {
 		const struct window *host = &model->hosts[i].window;
 

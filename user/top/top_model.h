@@ -49,8 +49,6 @@ __must_check int top_model__add(struct top_model *model, const struct window *wi
 __must_check int top_model__add_running(struct top_model *model, const struct window *window);
 /* Nobody tells of it any more. */
 void top_model__forget_running(struct top_model *model);
-/* Counts samples that did not reach the model. */
-void top_model__note_lost(struct top_model *model, uint64_t samples);
 /* Frozen: all questions are answered as of now, whatever is added; what they need is kept. */
 void top_model__freeze(struct top_model *model, bool is_frozen);
 /*
