@@ -19,6 +19,7 @@
 #include "user/remote/pyroscope_request.h"
 #include "user/remote/remote_sender.h"
 #include "user/remote/remote_words.h"
+#include "user/remote/window_row.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -92,7 +93,7 @@ static int put_pprof(const struct part *part, struct strbuf *out)
 	const uint64_t since_ns = part->stream->minute_unix_s * CLOCK_NS_PER_S;
 	const bool is_cpu = window->event == EVENT_CPU;
 	const struct output_info info = {
-		.title = pyroscope_service(window),
+		.title = window_row_service(window),
 		.since_unix_ns = since_ns,
 		.until_unix_ns = since_ns + MINUTE_NS,
 		.event = (enum event)window->event,
@@ -222,7 +223,7 @@ static int compare_names(const struct push_stream *left, const struct push_strea
 	int order = compare_numbers(left->minute_unix_s, right->minute_unix_s);
 
 	if (!order)
-		order = strcmp(pyroscope_service(a), pyroscope_service(b));
+		order = strcmp(window_row_service(a), window_row_service(b));
 	for (size_t i = 0; !order && i < PYROSCOPE_LABEL_CNT; i++)
 		order = strcmp(window_label(a, pyroscope_labels[i]),
 			       window_label(b, pyroscope_labels[i]));

@@ -26,11 +26,6 @@ void clickhouse_quote(struct strbuf *out, const char *text, size_t len)
 	strbuf_putc(out, '\'');
 }
 
-void clickhouse_put_u8(struct strbuf *out, uint8_t value)
-{
-	strbuf_append(out, &value, sizeof(value));
-}
-
 void clickhouse_put_u16(struct strbuf *out, uint16_t value)
 {
 	value = htole16(value);

@@ -16,7 +16,6 @@
 void clickhouse_quote(struct strbuf *out, const char *text, size_t len);
 
 /* Values as INSERT ... FORMAT RowBinary has them. */
-void clickhouse_put_u8(struct strbuf *out, uint8_t value);
 void clickhouse_put_u16(struct strbuf *out, uint16_t value);
 void clickhouse_put_u32(struct strbuf *out, uint32_t value);
 void clickhouse_put_u64(struct strbuf *out, uint64_t value);

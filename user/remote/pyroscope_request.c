@@ -8,6 +8,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "user/remote/window_row.h"
 #include "user/util/cleanup.h"
 #include "user/util/utf8.h"
 
@@ -32,13 +33,6 @@ static const struct sample_type {
 	[EVENT_SCHED] = { "sched", "sched" },
 	[EVENT_ALLOC] = { "alloc", "alloc" },
 };
-
-const char *pyroscope_service(const struct window *window)
-{
-	const char *service = window_label(window, WINDOW_LABEL_SERVICE);
-
-	return *service ? service : window_label(window, WINDOW_LABEL_COMM);
-}
 
 static const struct sample_type *type_of(enum event event)
 {
@@ -103,7 +97,7 @@ static void put_text(struct strbuf *out, const char *text, bool (*is_good)(uint3
 
 void pyroscope_query(struct strbuf *out, const struct window *window, uint32_t minute_unix_s)
 {
-	const char *service = pyroscope_service(window);
+	const char *service = window_row_service(window);
 	const char *before = "{";
 
 	strbuf_puts(out, "/ingest?name=");

@@ -30,8 +30,6 @@
 #define PYROSCOPE_LABEL_CNT 5
 extern const enum window_label pyroscope_labels[PYROSCOPE_LABEL_CNT];
 
-/* What stands for the service: the label service, else the process's name; borrowed. */
-const char *pyroscope_service(const struct window *window);
 /* Sample type of the values in a profile of the event. */
 const char *pyroscope_sample_type(enum event event);
 /* Appends "/ingest?name=...&from=SECONDS&until=SECONDS&spyName=jbpf" for the minute of a window. */
