@@ -99,7 +99,7 @@ def test_what_one_host_lost_or_ran_is_not_told_of_another(tmp_path):
     long = make_store(tmp_path / "beta", "".join(
         window("beta", 50, START + 10 * i, 50).replace("pid=0", "pid=0 counts_full=7") for i in range(60)))
     for form in (["--list"], ["--list", "--format", "json"], ["--format", "json"]):
-        assert dump([short, long], "--host", "alpha", *form) == dump([short], *form)
+        assert dump([short, long], "--host", "alpha", *form) == dump([short], "--host", "alpha", *form)
     assert json.loads(dump([long], "--format", "json"))["lost_samples"] == 420
 
 
