@@ -285,10 +285,11 @@ static int config_lines(struct daemon_options *options, char *why, size_t why_le
 		.why_len = sizeof(problem),
 		.is_file = true,
 	};
-	char *end = options->config_text.data + options->config_text.len, *next;
+	struct strbuf *text = &options->config_text;
+	char *end = text->len ? text->data + text->len : NULL, *next;
 	int number = 0;
 
-	for (char *line = options->config_text.data; line < end; line = next) {
+	for (char *line = text->data; line < end; line = next) {
 		char *line_end = memchr(line, '\n', (size_t)(end - line)) ?: end;
 
 		number++;
