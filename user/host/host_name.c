@@ -23,9 +23,11 @@ void host_name_update(const char *given, char *name, size_t len)
 {
 	char now[HOST_NAME_MAX + 1];
 
-	host_name(now, sizeof(now));
-	if (given && *given)
+	if (given && *given) {
 		(void)snprintf(name, len, "%s", given);
-	else if (*now)
+		return;
+	}
+	host_name(now, sizeof(now));
+	if (*now)
 		(void)snprintf(name, len, "%s", now);
 }
