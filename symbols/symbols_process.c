@@ -55,10 +55,7 @@
 /* Files that could not be opened or read before, and are tried again in a window. */
 #define PROCESS_IDENTIFY_AGAIN 16u
 
-/*
- * So long the mappings are not taken that another program may have brought: by then the kernel has told of the
- * execve().
- */
+/* How long mappings are not taken that may be another program's: by then the kernel has reported the execve(). */
 #define PROCESS_MAPS_DOUBT_NS (2 * CLOCK_NS_PER_S)
 
 /* Pages of the address space; 0 when that cannot be told. */
@@ -363,7 +360,7 @@ static uint64_t vdso_start(const struct procmaps *maps)
 }
 
 /*
- * Are these another program's? The kernel tells of an execve() at its end, and that takes its time to come here,
+ * Are these another program's? The kernel reports an execve() when it ends, and the report takes time to arrive,
  * while /proc shows the new mappings from its middle on (begin_new_exec() and exec_binprm() in fs/exec.c). They lie
  * elsewhere as a whole then; of a living program one of them comes and goes, and hardly ever the vdso, at
  * which libraries look only once. So they do in one that is restored from an image (CRIU), which keeps them.

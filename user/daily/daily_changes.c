@@ -321,7 +321,7 @@ static bool has_told(const struct changes *changes, const struct series_day *day
 	       is_same_change(last, change) && still_stands(list->days, list->day_cnt, last);
 }
 
-/* Was the change told by an earlier comparison? */
+/* Did an earlier comparison report the change? */
 static int was_known(const struct changes *changes, const struct daily_change *change, bool *out)
 {
 	const struct changes_item *item = &changes->items[change->item];

@@ -25,7 +25,7 @@ struct daily_change {
 	double share_before; /* as the series has them: means of the days before and after */
 	double share_after;
 	bool is_sure; /* q is small enough for an alarm, and the level still stands */
-	bool is_new;  /* no comparison of the last two weeks told of it: alarms come once */
+	bool is_new;  /* no comparison of the last two weeks reported it: alarms come once */
 };
 
 struct daily_changes {

@@ -551,9 +551,9 @@ static int times_told(const struct crowd *crowd)
 }
 
 /*
- * When more methods change less is enough for an alarm, and when more are looked at more is needed: what was told
- * was told by what was enough then. The earlier days are worked out again with the mix as it looks today, so one
- * that was only just enough may come twice.
+ * When more methods change less is enough for an alarm, and when more are looked at more is needed: a change is
+ * reported by what was enough on its day. The earlier days are worked out again with today's mix, so a change that
+ * was only just enough may come twice.
  */
 static void it_comes_once_whatever_was_enough_for_an_alarm_on_its_days(void **state)
 {
