@@ -174,7 +174,8 @@ static int build_file(struct symbols_process *process, size_t index)
 			       process->share->account);
 	err = learn_segments(process, index, path_fd);
 	/* Another process of the account may have had it built. */
-	if (err || !unwind_cache_wants(shared->unwind, object_unwind(file->object)))
+	if (err || !unwind_cache_wants(shared->unwind, object_unwind(file->object),
+				       account__id(process->share->account)))
 		return err;
 	if (!maps_code(process, index)) {
 		process->files[index].rules_after_ns = UINT64_MAX;
@@ -210,6 +211,7 @@ static void build(struct symbols_process *process, size_t index)
 {
 	struct symbols_shared *shared = process->shared;
 	bool is_vdso = process->maps.items[index].kind == PROCMAP_KIND_VDSO;
+	struct unwind_file *file;
 	int err = is_vdso ? build_vdso(shared, &shared->vdso_unwind) :
 			    build_charged(process, index);
 
@@ -217,13 +219,13 @@ static void build(struct symbols_process *process, size_t index)
 		return;
 	pr_debug("unwind: pid %u: '%s': %s\n", process->id.pid,
 		 procmaps_path(&process->maps, &process->maps.items[index]), errstr(err));
-	/* The cache has noted why it did not take it. */
-	if (err == -EDQUOT || err == -ENOSPC)
+	file = is_vdso ? &shared->vdso_unwind : object_unwind(process->files[index].object);
+	/* At these the cache has noted why it did not take it. */
+	if (err != -EDQUOT && err != -ENOSPC)
+		unwind_cache_fail(shared->unwind, file, err);
+	else if (!unwind_cache_wants(shared->unwind, file, account__id(process->share->account)))
 		return;
-	unwind_cache_fail(
-		shared->unwind,
-		is_vdso ? &shared->vdso_unwind : object_unwind(process->files[index].object), err);
-	/* Where it cannot be read here: another process may open it, or have time left. */
+	/* Another process may open it, have time left, or have room in its account. */
 	process->files[index].rules_after_ns = clock_boot_ns() + RULES_RETRY_NS;
 }
 
@@ -395,7 +397,8 @@ static bool wants_table(const struct symbols_process *process, size_t index,
 {
 	uint64_t after_ns = process->files[index].rules_after_ns;
 
-	return unwind_cache_wants(process->shared->unwind, file) &&
+	return unwind_cache_wants(process->shared->unwind, file,
+				  account__id(process->share->account)) &&
 	       (!after_ns || clock_boot_ns() >= after_ns);
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/util/account.h"
+
 #define DIGEST_BYTES 32u
 #define PAGE_BYTES   (1ull << JBPF_UNWIND_PAGE_SHIFT)
 
@@ -80,6 +82,12 @@ static struct unwind_entry *entry_find(const struct unwind_cache *cache, uint32_
 	return entry;
 }
 
+static void set_retry(struct unwind_file *file, uint32_t window, uint64_t account)
+{
+	file->retry_window = window;
+	file->retry_account = account;
+}
+
 /* Its files have no table any more, and are asked for again from `retry_window` on. */
 static void entry_leave_files(struct unwind_entry *entry, uint32_t retry_window)
 {
@@ -90,7 +98,7 @@ static void entry_leave_files(struct unwind_entry *entry, uint32_t retry_window)
 		file->next = NULL;
 		file->entry = NULL;
 		file->state = UNWIND_FILE_NEW;
-		file->retry_window = retry_window;
+		set_retry(file, retry_window, ACCOUNT_NONE);
 	}
 }
 
@@ -260,23 +268,40 @@ static struct unwind_entry *entry_equal(const struct unwind_cache *cache,
 
 /* ---- files ---- */
 
-bool unwind_cache_wants(const struct unwind_cache *cache, const struct unwind_file *file)
+static bool has_to_wait(const struct unwind_cache *cache, const struct unwind_file *file)
 {
-	return cache->chunk_max && file->state == UNWIND_FILE_NEW &&
-	       (int32_t)(cache->window - file->retry_window) >= 0;
+	return (int32_t)(cache->window - file->retry_window) < 0;
 }
 
-static void refuse(struct unwind_cache *cache, struct unwind_file *file, enum unwind_refusal why)
+static bool another_has_to_wait(const struct unwind_cache *cache, const struct unwind_file *file,
+				uint64_t account)
+{
+	return has_to_wait(cache, file) && file->retry_account != ACCOUNT_NONE &&
+	       file->retry_account != account;
+}
+
+bool unwind_cache_wants(const struct unwind_cache *cache, const struct unwind_file *file,
+			uint64_t account)
+{
+	return cache->chunk_max && file->state == UNWIND_FILE_NEW &&
+	       (!has_to_wait(cache, file) || another_has_to_wait(cache, file, account));
+}
+
+static void refuse(struct unwind_cache *cache, struct unwind_file *file, enum unwind_refusal why,
+		   uint64_t account)
 {
 	cache->stats.refused_cnt[why]++;
 	file->refusal = why + 1;
 	/* Of a file that cannot be read it is said, but it is no fault of the file: another process may read it. */
 	if (why == UNWIND_REFUSED_UNREADABLE)
 		return;
+	/* Of accounts without room the first waits by windows; its turn does not go to the next. */
+	if (why == UNWIND_REFUSED_SHARE && another_has_to_wait(cache, file, account))
+		return;
 	if (why == UNWIND_REFUSED_LARGE || why == UNWIND_REFUSED_DAMAGED)
 		file->state = UNWIND_FILE_REFUSED;
 	else
-		file->retry_window = cache->window + (RETRY_WINDOWS << file->retry_cnt);
+		set_retry(file, cache->window + (RETRY_WINDOWS << file->retry_cnt), account);
 	if (file->retry_cnt < RETRY_DOUBLES_MAX)
 		file->retry_cnt++;
 }
@@ -339,8 +364,10 @@ int unwind_cache_put(struct unwind_cache *cache, struct unwind_file *file,
 		if (err == -EFBIG)
 			return err;
 		if (err) {
-			refuse(cache, file,
-			       err == -EDQUOT ? UNWIND_REFUSED_SHARE : UNWIND_REFUSED_FULL);
+			if (err == -EDQUOT)
+				refuse(cache, file, UNWIND_REFUSED_SHARE, account);
+			else
+				refuse(cache, file, UNWIND_REFUSED_FULL, ACCOUNT_NONE);
 			return err;
 		}
 		entry = calloc(1, sizeof(*entry));
@@ -372,11 +399,11 @@ void unwind_cache_fail(struct unwind_cache *cache, struct unwind_file *file, int
 	if (err == -ENODATA || err == -EOPNOTSUPP)
 		file->state = UNWIND_FILE_NONE;
 	else if (err == -EFBIG)
-		refuse(cache, file, UNWIND_REFUSED_LARGE);
+		refuse(cache, file, UNWIND_REFUSED_LARGE, ACCOUNT_NONE);
 	else if (err == -ENOEXEC || err == -ENOTRECOVERABLE)
-		refuse(cache, file, UNWIND_REFUSED_DAMAGED);
+		refuse(cache, file, UNWIND_REFUSED_DAMAGED, ACCOUNT_NONE);
 	else
-		refuse(cache, file, UNWIND_REFUSED_UNREADABLE);
+		refuse(cache, file, UNWIND_REFUSED_UNREADABLE, ACCOUNT_NONE);
 }
 
 void unwind_cache_refuse(struct unwind_cache *cache, uint32_t id)

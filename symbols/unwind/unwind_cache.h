@@ -41,6 +41,7 @@ struct unwind_file {
 	struct unwind_entry *entry; /* NULL: it has no table in the kernel */
 	struct unwind_file *next;   /* of those of the entry */
 	uint64_t address;	    /* of the table's first page */
+	uint64_t retry_account;	    /* who has to wait; ACCOUNT_NONE: all */
 	uint32_t retry_window;	    /* not before */
 	uint32_t retry_cnt;	    /* in a row */
 	enum unwind_file_state state;
@@ -88,12 +89,14 @@ void unwind_cache_begin(struct unwind_cache *cache, uint32_t chunk_max, uint32_t
 bool unwind_cache_is_on(const struct unwind_cache *cache);
 void unwind_cache_begin_window(struct unwind_cache *cache);
 
-/* Is its table to be built now? */
-bool unwind_cache_wants(const struct unwind_cache *cache, const struct unwind_file *file);
+/* Is its table to be built now, by this account? */
+bool unwind_cache_wants(const struct unwind_cache *cache, const struct unwind_file *file,
+			uint64_t account);
 /*
  * The table of a file, which is shared if there is an equal one, else told to the listener after room
  * was made. `account`: id of who brings it. 0; -EDQUOT, -ENOSPC: refused, asked for again after some
- * windows; -EFBIG: it takes more than half of all room; -ENOMEM.
+ * windows; at -EDQUOT others may ask at once, and whoever is refused beside the one that waits has to rest by
+ * himself; -EFBIG: it takes more than half of all room; -ENOMEM.
  */
 __must_check int unwind_cache_put(struct unwind_cache *cache, struct unwind_file *file,
 				  const struct unwind_table *table, uint64_t account);

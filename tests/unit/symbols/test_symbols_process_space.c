@@ -306,6 +306,23 @@ static void of_too_many_mappings_those_with_tables_are_kept(void **state)
 	assert_int_equal(told.space.mappings[13].page_cnt, 2);
 }
 
+static void two_accounts_without_room_do_not_read_a_file_by_turns(void **state)
+{
+	struct unwind_stats stats;
+
+	(void)state;
+	symbolizer__begin_unwind(symbolizer, 2, 1, NULL, 0);
+	put_library("files/libx.so", 2);
+	put_library("files/liby.so", 3);
+	(void)open_pid(100, 1, LIBRARY_MAP);
+	build_all();
+	(void)open_pid(101, 1, OTHER_MAP);
+	(void)open_pid(102, 2, OTHER_MAP);
+	assert_in_range(build_all(), 2, 10);
+	symbolizer__unwind_stats(symbolizer, &stats);
+	assert_int_equal(stats.refused_cnt[UNWIND_REFUSED_SHARE], 2);
+}
+
 static void sampled_processes_keep_their_tables(void **state)
 {
 	struct symbols_process *first, *second;
@@ -733,6 +750,7 @@ int main(void)
 		TEST(nothing_is_built_at_the_first_look),
 		TEST(a_library_that_is_loaded_later_comes_with_the_refresh),
 		TEST(of_too_many_mappings_those_with_tables_are_kept),
+		TEST(two_accounts_without_room_do_not_read_a_file_by_turns),
 		TEST(sampled_processes_keep_their_tables),
 		TEST(an_idle_process_that_wakes_up_has_its_tables_again),
 		TEST(a_table_that_comes_back_for_one_process_is_for_all_of_its_file),

@@ -14,6 +14,7 @@
 
 #define ALICE	 1u
 #define BOB	 2u
+#define CAROL	 3u
 #define TOLD_MAX 16u
 
 /* What the listener was told. */
@@ -100,14 +101,14 @@ static void equal_tables_are_told_once(void **state)
 	struct unwind_file a = { 0 }, b = { 0 }, c = { 0 };
 
 	(void)state;
-	assert_true(unwind_cache_wants(cache, &a));
+	assert_true(unwind_cache_wants(cache, &a, ALICE));
 	assert_int_equal(put(&a, 1, 1, ALICE), 0);
 	assert_int_equal(put(&b, 1, 1, BOB), 0);
 	assert_int_equal(put(&c, 1, 2, BOB), 0);
 	assert_int_equal(told.cnt, 2);
 	assert_int_equal(unwind_cache_use(cache, &a), unwind_cache_use(cache, &b));
 	assert_int_not_equal(unwind_cache_use(cache, &a), unwind_cache_use(cache, &c));
-	assert_false(unwind_cache_wants(cache, &a));
+	assert_false(unwind_cache_wants(cache, &a, ALICE));
 	assert_int_equal(stats().table_cnt, 2);
 	assert_int_equal(stats().chunk_cnt, 2);
 }
@@ -125,9 +126,34 @@ static void one_account_leaves_as_much_as_it_has(void **state)
 	assert_int_equal(put(&files[6], 3, 7, BOB), -ENOSPC);
 	assert_int_equal(stats().refused_cnt[UNWIND_REFUSED_FULL], 1);
 	/* Both may come again later, and not before. */
-	assert_false(unwind_cache_wants(cache, &files[4]));
+	assert_false(unwind_cache_wants(cache, &files[4], ALICE));
 	pass_windows(10);
-	assert_true(unwind_cache_wants(cache, &files[4]));
+	assert_true(unwind_cache_wants(cache, &files[4], ALICE));
+}
+
+static void only_who_has_his_share_waits_with_a_file_of_all(void **state)
+{
+	struct unwind_file files[5] = { 0 }, bobs[2] = { 0 }, full = { 0 };
+	enum unwind_refusal why;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(put(&files[i], 1, i + 1, ALICE), 0);
+	assert_int_equal(put(&files[4], 1, 5, ALICE), -EDQUOT);
+	assert_false(unwind_cache_wants(cache, &files[4], ALICE));
+	assert_true(unwind_cache_wants(cache, &files[4], BOB));
+	/* Two without room do not ask by turns for ever. */
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(put(&bobs[i], 1, 10 + i, BOB), 0);
+	assert_int_equal(put(&files[4], 2, 5, BOB), -EDQUOT);
+	assert_false(unwind_cache_wants(cache, &files[4], ALICE));
+	assert_true(unwind_cache_wants(cache, &files[4], CAROL));
+	assert_int_equal(put(&files[4], 1, 5, CAROL), 0);
+	assert_false(unwind_file_refusal(&files[4], &why));
+	/* Where all tables are in use, all wait. */
+	assert_int_equal(put(&full, 4, 6, BOB), -ENOSPC);
+	assert_false(unwind_cache_wants(cache, &full, ALICE));
+	assert_false(unwind_cache_wants(cache, &full, BOB));
 }
 
 static void what_is_longest_out_of_use_goes_first(void **state)
@@ -149,7 +175,7 @@ static void what_is_longest_out_of_use_goes_first(void **state)
 	assert_int_equal(told.dropped_id, older_id);
 	assert_true(told.left_first);
 	assert_int_equal(unwind_cache_use(cache, &older), 0);
-	assert_true(unwind_cache_wants(cache, &older));
+	assert_true(unwind_cache_wants(cache, &older, ALICE));
 	assert_int_not_equal(unwind_cache_use(cache, &old), 0);
 	assert_int_equal(stats().evicted_cnt, 1);
 }
@@ -183,7 +209,7 @@ static void no_id_comes_back_soon(void **state)
 	assert_int_equal(told.dropped_id, id);
 	assert_int_equal(stats().refused_cnt[UNWIND_REFUSED_KERNEL], 1);
 	assert_int_equal(unwind_cache_use(cache, &a), 0);
-	assert_false(unwind_cache_wants(cache, &a));
+	assert_false(unwind_cache_wants(cache, &a, ALICE));
 	assert_int_equal(put(&b, 1, 1, ALICE), 0);
 	assert_true(unwind_cache_use(cache, &b) > id);
 }
@@ -221,7 +247,7 @@ static void a_copy_goes_on_with_what_both_know(void **state)
 	unwind_cache_begin(cache, 8, 9, ids, 3);
 	assert_int_equal(unwind_cache_use(cache, &kept), ids[0]);
 	assert_int_equal(unwind_cache_use(cache, &gone), 0);
-	assert_true(unwind_cache_wants(cache, &gone));
+	assert_true(unwind_cache_wants(cache, &gone, ALICE));
 	assert_int_equal(told.drop_cnt, 2);
 	assert_int_equal(told.dropped_id, 7);
 	assert_int_equal(put(&fresh, 1, 3, ALICE), 0);
@@ -238,7 +264,7 @@ static void without_room_nothing_is_wanted(void **state)
 	unwind_cache_begin(cache, 0, 1, NULL, 0);
 	assert_false(unwind_cache_is_on(cache));
 	assert_int_equal(unwind_cache_use(cache, &file), 0);
-	assert_false(unwind_cache_wants(cache, &file));
+	assert_false(unwind_cache_wants(cache, &file, ALICE));
 	assert_int_equal(stats().chunk_cnt, 0);
 }
 
@@ -269,9 +295,9 @@ static void reasons_are_kept_apart(void **state)
 		for (int why = 0; why < UNWIND_REFUSAL_CNT; why++)
 			assert_int_equal(after.refused_cnt[why] - before.refused_cnt[why],
 					 why == (int)cases[i].why);
-		assert_int_equal(unwind_cache_wants(cache, &file), cases[i].comes_again);
+		assert_int_equal(unwind_cache_wants(cache, &file, ALICE), cases[i].comes_again);
 		pass_windows(10);
-		assert_int_equal(unwind_cache_wants(cache, &file), cases[i].comes_again);
+		assert_int_equal(unwind_cache_wants(cache, &file, ALICE), cases[i].comes_again);
 	}
 }
 
@@ -381,7 +407,7 @@ static void a_compiler_may_keep_them_without_saying_so(void **state)
 	assert_false(unwind_file_keeps_fp(&file));
 	unwind_cache_fail(cache, &file, -EOPNOTSUPP);
 	assert_true(unwind_file_keeps_fp(&file));
-	assert_false(unwind_cache_wants(cache, &file));
+	assert_false(unwind_cache_wants(cache, &file, ALICE));
 }
 
 /* It would push out all others, and be built again and again. */
@@ -403,14 +429,14 @@ static void refused_again_it_waits_longer(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++) {
 		unwind_cache_fail(cache, &file, -EAGAIN);
-		for (waits[i] = 0; !unwind_cache_wants(cache, &file); waits[i]++)
+		for (waits[i] = 0; !unwind_cache_wants(cache, &file, ALICE); waits[i]++)
 			pass_windows(1);
 	}
 	assert_true(waits[1] == 2 * waits[0] && waits[2] == 2 * waits[1]);
 	for (int i = 0; i < 100; i++)
 		unwind_cache_fail(cache, &file, -EAGAIN);
 	pass_windows(1000);
-	assert_true(unwind_cache_wants(cache, &file));
+	assert_true(unwind_cache_wants(cache, &file, ALICE));
 }
 
 /* A program that is started again and again keeps its table in between. */
@@ -433,6 +459,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(equal_tables_are_told_once),
 		TEST(one_account_leaves_as_much_as_it_has),
+		TEST(only_who_has_his_share_waits_with_a_file_of_all),
 		TEST(what_is_longest_out_of_use_goes_first),
 		TEST(what_is_in_use_stays),
 		TEST(no_id_comes_back_soon),
