@@ -92,15 +92,16 @@ int status_report_health(const struct status_report *report, const struct stream
 	uint64_t age_ns = window_age_ns(report, streams);
 	uint64_t lost = window_lost_samples(streams->lost);
 
-	if (age_ns > STATUS_LATE_WINDOWS * streams->last_window_ns)
+	/* However long its windows are: the one in which it is stopped may be of a second. */
+	if (report->state_err == -ENOENT)
+		strbuf_printf(problems, "jbpfd was stopped %" PRIu64 " s ago\n",
+			      (uint64_t)(age_ns / CLOCK_NS_PER_S));
+	else if (age_ns > STATUS_LATE_WINDOWS * streams->last_window_ns)
 		strbuf_printf(problems, "no window was written for %" PRIu64 " s%s\n",
 			      (uint64_t)(age_ns / CLOCK_NS_PER_S),
 			      status_report_runs(report) ?
 				      ", though jbpfd runs: is the disk full? Its log says why" :
 				      ": is jbpfd running?");
-	else if (report->state_err == -ENOENT)
-		strbuf_printf(problems, "jbpfd was stopped %" PRIu64 " s ago\n",
-			      (uint64_t)(age_ns / CLOCK_NS_PER_S));
 	if (streams->naming_problem) {
 		/* It names processes and cgroups of others. */
 		escape_terminal(problems, streams->naming_problem, strlen(streams->naming_problem));

@@ -330,29 +330,40 @@ static void status_report_is_json(void **state)
 	streams_release(&streams);
 }
 
-/* Late by more than three windows, or more than one sample of a hundred lost. */
 /* When it ends in order it takes what it says of itself with it. */
-static void a_jbpfd_that_was_stopped_is_not_well(void **state)
+static void a_jbpfd_that_was_stopped_is_not_well_at_once(void **state)
 {
-	__cleanup_strbuf struct strbuf problems = STRBUF_INIT;
-	const struct window host = {
-		.start_unix_ns = 1700000000 * S,
-		.duration_ns = 10 * S,
-		.counts.samples = 1000,
+	static const struct {
+		uint64_t duration_s, age_s;
+		const char *problem;
+	} rows[] = {
+		{ 10, 3, "jbpfd was stopped 3 s ago\n" },
+		{ 1, 4, "jbpfd was stopped 4 s ago\n" },
+		{ 10, 4000, "jbpfd was stopped 4000 s ago\n" },
 	};
-	const struct status_report report = {
-		.now_unix_ns = 1700000013 * S,
-		.state_err = -ENOENT,
-	};
-	struct streams streams = { 0 };
 
 	(void)state;
-	assert_int_equal(streams_add(&streams, &host), 0);
-	assert_int_equal(status_report_health(&report, &streams, &problems), 0);
-	assert_string_equal(strbuf_str(&problems), "jbpfd was stopped 3 s ago\n");
-	streams_release(&streams);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		__cleanup_strbuf struct strbuf problems = STRBUF_INIT;
+		const struct window host = {
+			.start_unix_ns = 1700000000 * S,
+			.duration_ns = rows[i].duration_s * S,
+			.counts.samples = 1000,
+		};
+		const struct status_report report = {
+			.now_unix_ns = (1700000000 + rows[i].duration_s + rows[i].age_s) * S,
+			.state_err = -ENOENT,
+		};
+		struct streams streams = { 0 };
+
+		assert_int_equal(streams_add(&streams, &host), 0);
+		assert_int_equal(status_report_health(&report, &streams, &problems), 0);
+		assert_string_equal(strbuf_str(&problems), rows[i].problem);
+		streams_release(&streams);
+	}
 }
 
+/* Late by more than three windows, or more than one sample of a hundred lost. */
 static void status_report_tells_whether_the_host_is_well(void **state)
 {
 	static const struct {
@@ -406,7 +417,7 @@ static void what_jbpfd_says_of_itself_is_told_with_its_age(void **state)
 		  "\"unsampled_cpus\":0}" },
 		{ 0, 400, "\njbpfd: said nothing for 400 s: is it running? It was v1_[2J, started ",
 		  ": is jbpfd running?", "\"runs\":0,\"said_age_ms\":400000," },
-		{ -ENOENT, 0, "lost on this host: nothing\n", ": is jbpfd running?",
+		{ -ENOENT, 0, "lost on this host: nothing\n", "jbpfd was stopped 990 s ago",
 		  "\"jbpfd\":null" },
 		{ -EBADMSG, 0, "\njbpfd: what it says of itself is damaged", ": is jbpfd running?",
 		  "\"jbpfd\":null" },
@@ -735,7 +746,7 @@ int main(void)
 		cmocka_unit_test(what_jbpfd_says_of_itself_is_told_with_its_age),
 		cmocka_unit_test(the_document_and_the_json_have_the_same_members),
 		cmocka_unit_test(status_report_tells_whether_the_host_is_well),
-		cmocka_unit_test(a_jbpfd_that_was_stopped_is_not_well),
+		cmocka_unit_test(a_jbpfd_that_was_stopped_is_not_well_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
