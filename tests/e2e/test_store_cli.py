@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from harness.programs import PATIENCE, TOP
+from harness.state import crc32c
 
 GOLDEN = TOP / "tests/fixtures/store/format-1.zst"
 GOLDEN_224 = TOP / "tests/fixtures/store/format-1-224.zst"
@@ -21,15 +22,6 @@ redis-server;main;aeMain 99
 
 def zstd(*arguments, data):
     return subprocess.run(["zstd", *arguments], input=data, capture_output=True, timeout=60 * PATIENCE)
-
-
-def crc32c(data):
-    crc = 0xffffffff
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
-    return crc ^ 0xffffffff
 
 
 class Cursor:
