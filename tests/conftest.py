@@ -4,7 +4,7 @@
 A test without a mark cannot fail by chance: it works on files and options, and the gate runs it as nobody, without a
 network, so that it cannot do more (`root` ones as root). `live` ones sample, attach, or run
 containers, and wait for the very thing that they judge. `long` ones judge a share, a latency, a cost or a moment, which
-a busy host can spoil: scripts/check leaves them to scripts/check --all."""
+a busy host can spoil: scripts/check leaves them to scripts/check --all. `released` ones are not run under sanitizers."""
 import os
 import subprocess
 import sys
@@ -14,6 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "e2e"))
 
+from harness.hostile import SANITIZED  # noqa: E402
 from harness.neighbours import CGROUP_ROOTS, Cgroup  # noqa: E402
 from harness.programs import Lacking, Waited  # noqa: E402
 
@@ -23,6 +24,7 @@ WEIGHT_OF_TESTS = 200  # per cent, of all workers beside all containers
 MARKS = {
     "live": "samples, attaches or runs containers; waits for what it judges",
     "long(reason)": "its verdict depends on the host, or takes minutes: not in the gate, and why",
+    "released": "judges how much, or how soon, which sanitizers multiply: only what is shipped is judged",
     "root": "takes no sample, and yet needs root, or the network",
     "alone": "changes or measures the host itself: no other test that needs root runs beside it",
 }
@@ -33,13 +35,16 @@ def pytest_configure(config):
         config.addinivalue_line("markers", f"{name}: {meaning}")
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     for item in items:
         for mark in item.iter_markers("long"):
             if len(mark.args) != 1 or not mark.args[0]:
                 raise pytest.UsageError(f"{item.nodeid}: long() wants the reason")
         if item.get_closest_marker("alone") and not (item.get_closest_marker("live") or item.get_closest_marker("root")):
             raise pytest.UsageError(f"{item.nodeid}: alone goes with live or root: tests that nobody runs are never alone")
+    if SANITIZED:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("released")])
+        items[:] = [item for item in items if not item.get_closest_marker("released")]
 
 
 def pytest_collection_finish(session):

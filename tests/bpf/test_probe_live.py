@@ -62,6 +62,7 @@ def test_each_busy_cpu_gives_99_samples_a_second(variant):
 
 @pytest.mark.live
 @pytest.mark.long("a tenth more or fewer: the process's clock has stolen time in it, and ticks of 10 ms")
+@pytest.mark.released
 @VARIANTS
 def test_each_busy_cpu_gives_99_samples_a_second_figures(variant):
     sampled = 4  # seconds

@@ -225,6 +225,7 @@ def test_deep_recursion_is_walked_to_the_end():
 
 
 @pytest.mark.long("no sample may be lost: libdw must keep up with 997 a second of 900 frames, or the buffer overflows")
+@pytest.mark.released
 def test_deep_recursion_is_walked_to_the_end_figures():
     result, why = unwind_load("recurse", 900)
     assert_share(result, 1, why)

@@ -9,7 +9,7 @@ import pytest
 
 from harness.programs import TOP, run
 
-pytestmark = [pytest.mark.live,
+pytestmark = [pytest.mark.live, pytest.mark.released,
               pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")]
 
 BENCH = TOP / "tests" / "bench"

@@ -207,6 +207,7 @@ def test_docker_rename_is_followed(fleet):
 
 @pytest.mark.live
 @pytest.mark.long("90 % of its stacks must be whole: how soon its rules are known is the host's")
+@pytest.mark.released
 def test_jvm_without_frame_pointers_is_told_apart_and_whole(fleet):
     folded = fleet.dump("--container", fleet.containers["flat"].name)
     below = folded.with_frame("Shares.seventy")

@@ -29,7 +29,7 @@ from harness.programs import AIDS, BUILD, Lacking, jbpf, run, wait_until
 FUSE_SERVER = Path(__file__).parent / "harness" / "fuse_server.py"
 ATTACKS = {}
 # It attacks every jbpfd of the host, and measures what one costs.
-pytestmark = [pytest.mark.alone, pytest.mark.live]
+pytestmark = [pytest.mark.alone, pytest.mark.live, pytest.mark.released]
 LARGE_TABLE_MIB = 64  # the largest that is read
 
 

@@ -567,6 +567,7 @@ FIRST_PAINT = "return document.getElementById('canvas').dataset.firstPaintMs"
 
 @pytest.mark.live
 @pytest.mark.long("milliseconds of a browser or a socket")
+@pytest.mark.released
 def test_a_hundred_thousand_frames_paint_at_once_and_redraw_in_a_frame(page):
     folded = "".join(f"java;A.a{i % 40}_[j];B.b{i % 900}_[j];C.c{i % 9000}_[i];d{i} {1 + i % 5}\n"
                      for i in range(88000))

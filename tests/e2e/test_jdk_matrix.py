@@ -136,6 +136,7 @@ def test_warmed_up_jvm_shows_compiled_and_inlined_methods(scene):
 
 
 @pytest.mark.long("how soon jbpfd names what it sampled is the host's")
+@pytest.mark.released
 def test_warmed_up_jvm_has_names_for_all_but_one_in_a_hundred(scene):
     folded = scene.folded["mixed"]
     bare = folded.samples(lambda frames: any(re.match(r"\[?lib.*(\]|\+0x[0-9a-f]+)$", f)
@@ -219,6 +220,7 @@ def test_frame_pointer_flag_is_seen_wherever_it_was_given_figures(scene):
 
 
 @pytest.mark.long("90 % of its stacks must be whole: how soon its rules are proved is the host's")
+@pytest.mark.released
 def test_jvm_without_frame_pointers_is_reported_and_whole(scene):
     stream = scene.stream("without")
     assert stream["preserve_frame_pointer"] == "off", stream
@@ -233,6 +235,7 @@ def test_jvm_without_frame_pointers_is_reported_and_whole(scene):
 # ---- closed containers, killed JVMs ----
 
 @pytest.mark.long("how soon jbpfd names what it sampled is the host's")
+@pytest.mark.released
 def test_closed_and_paused_container_is_named(engine, daemon):
     """No attach, no writable file system, no user name, paused before the window ends."""
     jdks = (8, 17, 25)
@@ -277,6 +280,7 @@ def test_jvm_in_a_user_namespace_is_named(remapped_engine, daemon):
 
 
 @pytest.mark.long("how soon jbpfd names what it sampled is the host's")
+@pytest.mark.released
 def test_killed_jvms_keep_their_names(engine, daemon):
     """Killed in the middle of the very first window: what was seen was named while it lived."""
     jdks = (8, 17, 25)

@@ -12,7 +12,7 @@ from harness.containers import JDKS, NEWEST_JDKS, java
 from harness.folded import assert_rare, kind, plain
 from harness.programs import wait_until
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.released]
 
 COMPILERS = {
     "default": [], "c1": ["-XX:TieredStopAtLevel=1"], "c2": ["-XX:-TieredCompilation"], "int": ["-Xint"],

@@ -101,6 +101,7 @@ def test_leaf_has_its_own_caller_or_at_least_no_other(profile):
 
 
 @pytest.mark.long("how soon jbpfd names what it sampled is the host's")
+@pytest.mark.released
 def test_leaf_has_its_own_caller_or_at_least_no_other_figures(profile):
     folded, stream, _ = profile
     leaves, _ = leaves_of(profile)

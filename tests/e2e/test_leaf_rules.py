@@ -7,7 +7,7 @@ from harness.daemon import Daemon
 from harness.folded import assert_rare, kind, plain
 from harness.programs import cpu_seconds, wait_until
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.released]
 
 WARM_UP = 12  # seconds of CPU time
 FREQUENCY = 499

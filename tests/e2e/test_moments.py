@@ -176,6 +176,7 @@ def slots(module_daemon):
 
 
 @pytest.mark.live
+@pytest.mark.released
 def test_a_moment_has_the_stacks_that_ran_then(slots):
     seen = set()
     for slot in slots.slots:

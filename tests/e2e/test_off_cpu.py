@@ -85,6 +85,7 @@ def waits_for_ever(frames):
 
 @pytest.mark.live
 @pytest.mark.long("shares of 12 s by the clock against the kernel's: passes that come late change them")
+@pytest.mark.released
 @pytest.mark.parametrize("jdk", JDKS)
 def test_java_threads_wait_where_and_as_long_as_they_do(jdk, engine, daemon):
     container = engine.start_ready(f"waits-{jdk}", java("Waits", 600), "READY", jdk=jdk)

@@ -65,6 +65,7 @@ def profiled(engine, module_daemon, long_tests_too):
 
 
 @pytest.mark.long("how soon jbpfd names what it sampled is the host's")
+@pytest.mark.released
 def test_shares_of_two_java_methods_come_out_within_sampling_error(profiled):
     container = profiled.containers["shares"]
     folded = profiled.dump("--container", container.name)

@@ -14,7 +14,7 @@ from harness.containers import JDKS
 from harness.folded import assert_rare, kind
 from harness.programs import TOP, wait_until
 
-pytestmark = [pytest.mark.live,
+pytestmark = [pytest.mark.live, pytest.mark.released,
               pytest.mark.long("at most 0.5 % of the stacks may be cut: how soon code is read is the host's")]
 
 JARS = Path("/usr/share/java")

@@ -44,6 +44,7 @@ def assert_waited(found, truth, what):
 
 @pytest.mark.live
 @pytest.mark.long("the load lives 4 s by the clock, is named in it, and its sums must agree within some per cent")
+@pytest.mark.released
 def test_program_waits_where_and_as_long_as_the_kernel_says(tmp_path):
     result = record(tmp_path / "out.folded", "--threshold", "1ms", "--", AIDS / "known_waits", 4)
     assert result.returncode == 0, result.stderr
@@ -84,6 +85,7 @@ def test_all_formats_tell_time_and_not_samples(tmp_path):
 
 @pytest.mark.live
 @pytest.mark.long("shares of 8 s by the clock within 6 points, 95 % named: what is late is the host's")
+@pytest.mark.released
 def test_java_threads_of_a_container_wait_in_their_methods(engine, tmp_path):
     container = engine.start_ready("sched", java("Waits", 600), "READY")
     before = schedstats(container.pid)

@@ -12,7 +12,7 @@ from harness.containers import java
 from harness.folded import assert_rare
 from harness.programs import BIN, Lacking, jbpf, run, wait_until
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.released]
 
 PERL = ["perl", "-e", "sub f { my $n = shift; my $s = 0; $s += $_ * $n for 1 .. 999; $n ? f($n - 1) + $s : $s } "
         "f(10) while 1"]
