@@ -114,9 +114,6 @@ static struct elf_section elf_parse_section(const struct elf_file *file, struct 
 	section.offset = elf_word(file, &reader);
 	section.size = elf_word(file, &reader);
 	section.link = byte_reader_u32(&reader);
-	byte_reader_u32(&reader); /* sh_info */
-	elf_word(file, &reader);  /* sh_addralign */
-	section.entry_size = elf_word(file, &reader);
 	return section;
 }
 

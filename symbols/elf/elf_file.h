@@ -27,7 +27,6 @@ struct elf_section {
 	uint64_t address;
 	uint64_t offset;
 	uint64_t size;
-	uint64_t entry_size;
 };
 
 struct elf_segment {

@@ -27,7 +27,7 @@ struct name_table {
 	uint32_t *demangled;
 	size_t demangled_cap;
 	struct strbuf scratch;
-	struct parser *parser;	 /* borrowed; may be NULL */
+	struct parser *parser;	 /* borrowed */
 	struct account *account; /* a user of it */
 	size_t billed_bytes;	 /* to the account */
 	bool is_full;		 /* and said so */

@@ -65,7 +65,7 @@ struct object {
 };
 
 struct object_cache {
-	struct parser *parser; /* borrowed; may be NULL */
+	struct parser *parser; /* borrowed */
 	struct object **buckets;
 	size_t bucket_cnt; /* a power of two */
 	struct object_table *tables;
