@@ -2,6 +2,7 @@
 """A process's children, which come, go and take another name at any moment."""
 import contextlib
 import os
+import time
 from pathlib import Path
 
 from .programs import comm_of, wait_until
@@ -27,8 +28,10 @@ def children(pid, name):
 
 
 def only_child(pid, name):
-    """The one of that name. A child has its maker's name until it takes its own: then there are two for a moment."""
+    """The one of that name. A child has its maker's name until it takes its own: then there are two for a moment, or, where
+    the list leaves the maker out, only the wrong one."""
     def look():
         found = children(pid, name)
-        return found[0] if len(found) == 1 else None
+        time.sleep(0.1)
+        return found[0] if len(found) == 1 and children(pid, name) == found else None
     return wait_until(look, 30, f"process {pid} has one child {name}")
