@@ -131,6 +131,7 @@ def sockets_of(pid):
     return {link[len("socket:["):-1] for link in links if link.startswith("socket:[")}
 
 
+@pytest.mark.released  # it reads all memory, of which a sanitized process has terabytes
 def test_the_server_has_neither_password_nor_connection(server, store, tmp_path_factory):
     """The password is one that occurs nowhere else."""
     folder, password = tmp_path_factory.mktemp("secret"), "Zq8vK2mWx7"
