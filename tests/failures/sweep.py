@@ -445,7 +445,6 @@ class Sweep:
         self.turn = None if options.turn is None else int(options.turn, 16) % TURNS
         self.points = 0
         self.tried = set()  # (mode, place, which of its calls), with --fast
-        self.day = today()
         self.jbpf = self.build / "bin/jbpf"
         self.receiver = Receiver()
         self.make_stores()
@@ -543,6 +542,11 @@ class Sweep:
         return numbers if self.turn is None else numbers[self.turn::TURNS]
 
     @staticmethod
+    def prepare(case):
+        case.day = today()
+        case.prepare()
+
+    @staticmethod
     def faults(case, mode, pool, numbers):
         judged = zip(numbers, pool.map(lambda n: case.judge(mode, n), numbers))
         return [(number, fault) for number, fault in judged if fault]
@@ -551,10 +555,9 @@ class Sweep:
         begin, counted = time.monotonic(), case.count(mode)
         numbers = self.numbers(case, mode, counted)
         faults = self.faults(case, mode, pool, numbers)
-        if faults and self.day != today():
+        if faults and case.day != today():
             # Midnight was in between: yesterday is another day, and a moment of today has a date.
-            self.day = today()
-            case.prepare()
+            self.prepare(case)
             faults = self.faults(case, mode, pool, numbers)
         self.points += len(numbers)
         print(f"{'FAILED' if faults else 'ok':6} {case.name}, {mode}: {len(numbers)} of {counted.cnt} points, {len(faults)} faults, "
@@ -587,7 +590,7 @@ def main():
         cases = [case for case in sweep.cases() if not options.only or case.name.startswith(options.only)]
         # All before any: what tells a time that is not left out of it (without_age()) is another result then, always.
         for case in cases:
-            case.prepare()
+            sweep.prepare(case)
         for case in cases:
             for mode in MODES:
                 if sweep.sweep(case, mode, pool):
